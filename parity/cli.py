@@ -1,0 +1,162 @@
+"""The ``parity`` command. Subcommands import what they need when they run, and not before.
+
+Exit codes: 0 the sides agree, 1 they differ, 2 misuse.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from parity.report import Report
+    from parity.trace import Trace
+
+AGREE, DIFFER, MISUSE = 0, 1, 2
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(package_name="parity")
+def main() -> None:
+    """Find the first place where a PyTorch and a TensorFlow side part.
+
+    \b
+    Exit codes: 0 the sides agree, 1 they differ, 2 misuse.
+    """
+
+
+@main.command()
+@click.argument("left", type=click.Path(path_type=Path))
+@click.argument("right", type=click.Path(path_type=Path))
+@click.option("--reference", type=click.Path(path_type=Path), help="Float64 values of an oracle.")
+@click.option("--atol", type=float, help="Bound for every entry instead of the dtype's default.")
+@click.option("--expect-zero", multiple=True, metavar="GLOB", help="Entries zero on purpose.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
+@click.option("-v", "--verbose", count=True, help="All differing entries; -vv: agreeing ones too.")
+def compare(
+    left: Path,
+    right: Path,
+    reference: Path | None,
+    atol: float | None,
+    expect_zero: tuple[str, ...],
+    as_json: bool,
+    verbose: int,
+) -> NoReturn:
+    """Compare two files of arrays (.npz, .safetensors, traces), entry by entry.
+
+    \b
+    parity compare torch.npz tf.npz
+    parity compare torch.npz tf.npz --reference float64.npz --json
+    """
+    from parity.api import compare as compare_sides
+    from parity.errors import ParityError
+
+    try:
+        sides: dict[str, Any] = {"torch": read_arrays(left), "tf": read_arrays(right)}
+        if reference is not None:
+            sides["reference"] = read_arrays(reference)
+        report = compare_sides(**sides, tolerance=atol, expect_zero=expect_zero)
+    except ParityError as error:
+        fail(str(error))
+    show(report, as_json=as_json, verbosity=verbose)
+    sys.exit(AGREE if report.passed else DIFFER)
+
+
+@main.command(name="show")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--failed", is_flag=True, help="Only checks that did not pass.")
+def show_results(path: Path, failed: bool) -> NoReturn:
+    """Print the results that ``pytest --parity-json=PATH`` wrote.
+
+    \b
+    pytest -m parity --parity-json=parity.json
+    parity show parity.json --failed
+    """
+    from parity.errors import ParityError
+    from parity.results import read_results, results_table
+
+    try:
+        document = read_results(path)
+    except ParityError as error:
+        fail(str(error))
+    checks = document["checks"]
+    passing = {"agree", "rounding", "chaos"}
+    bad = [row for row in checks if row["verdict"] not in passing]
+    for line in results_table(bad if failed else checks):
+        click.echo(line)
+    click.echo(f"{len(checks)} checks, {len(checks) - len(bad)} passed, {len(bad)} failed")
+    sys.exit(DIFFER if bad or not checks else AGREE)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def doctor(as_json: bool) -> None:
+    """Print versions and settings here, and which of them threaten parity."""
+    from parity.fingerprint import fingerprint, threats
+
+    facts = fingerprint()
+    found = threats(facts)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"environment": facts, "threats": found}, indent=1))
+        return
+    for key, value in facts.items():
+        click.echo(f"{key:<28} {value}")
+    click.echo()
+    for line in found or ["nothing here threatens parity"]:
+        click.echo(("! " if found else "") + line)
+
+
+def read_arrays(path: Path) -> Trace:
+    """The arrays of a ``.npz`` or safetensors file, in the file's order, as a trace.
+
+    Raises:
+        InvalidInput: the file is missing, damaged, of another kind, or holds objects.
+    """
+    import zipfile
+
+    import numpy as np
+
+    from parity.errors import InvalidInput
+    from parity.trace import Trace
+
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    if path.suffix == ".npz":
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return Trace({name: file[name] for name in file.files}, side=path.name)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise InvalidInput(f"{path}: not a readable .npz of numbers ({error})") from None
+    if path.suffix in (".safetensors", ".trace"):
+        return Trace.read_safetensors(path)
+    raise InvalidInput(f"{path}: a file of arrays ends in .npz, .safetensors or .trace")
+
+
+def show(report: Report, *, as_json: bool, verbosity: int) -> None:
+    """Print a report for a reader or for a machine."""
+    from parity.message import render
+
+    if as_json:
+        click.echo(report.to_json())
+    else:
+        # click strips the colours where the output is no terminal or NO_COLOR is set
+        click.echo(render(report, verbosity=verbosity, colour=True), color=colour_wanted())
+
+
+def colour_wanted() -> bool | None:
+    """False under ``NO_COLOR``; None leaves it to the terminal."""
+    import os
+
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def fail(message: str) -> NoReturn:
+    """Say what was wrong and leave with the code for misuse."""
+    click.echo(f"parity: {message}", err=True)
+    sys.exit(MISUSE)

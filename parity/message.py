@@ -1,0 +1,283 @@
+"""Every sentence that a failed comparison says. Reports hold facts; the wording is only here.
+
+A message leads with what a tired reader needs: the verdict and the subject, the first difference
+with both values, and who is off. The table follows, in execution order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from parity.compare import Difference
+from parity.report import Entry, Problem, Report
+from parity.verdict import Verdict
+
+WIDTH = 80
+ROWS = 10
+"""Differing entries shown at the default verbosity; the rest are counted."""
+
+MEANING: Mapping[Verdict, str] = {
+    Verdict.AGREE: "within tolerance",
+    Verdict.ROUNDING: "float32 rounding: in float64 the sides agree, so they are one function",
+    Verdict.CHAOS: "rounding amplified by a closed loop; the horizon moves with precision",
+    Verdict.LATENT: "hidden by this data: within tolerance in float32, apart in float64",
+    Verdict.DIVERGE: "the sides compute different things",
+    Verdict.INVALID: "proves nothing",
+}
+_COLOURS: Mapping[Verdict, str] = {
+    Verdict.AGREE: "green",
+    Verdict.ROUNDING: "yellow",
+    Verdict.CHAOS: "yellow",
+    Verdict.LATENT: "magenta",
+    Verdict.DIVERGE: "red",
+    Verdict.INVALID: "red",
+}
+
+
+def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
+    """The report as text of at most 80 columns (names are cut in the middle to fit).
+
+    Args:
+        verbosity: 0 shows the first differing entries, 1 all of them, 2 agreeing ones as well.
+        colour: use ANSI colours; the text is the same without.
+    """
+    lines = [headline(report, colour=colour)]
+    first = report.first_divergence
+    if first is not None:
+        lines += first_difference(report, first)
+    lines += [line for p in report.problems for line in wrap(problem_text(p), "  ")]
+    lines += [line for cause in report.causes for line in wrap(cause_text(cause), "  ")]
+    shown = list(report.entries if verbosity >= 2 else report.failing)
+    if shown:
+        cap = len(shown) if verbosity else ROWS
+        lines += ["", *table(shown[:cap])]
+        if len(shown) > cap:
+            lines.append(f"  ... and {len(shown) - cap} more entries that differ (-v shows all)")
+    lines += ["", *footer(report)]
+    return "\n".join(lines)
+
+
+def headline(report: Report, *, colour: bool = False) -> str:
+    """``DIVERGE  component/check[case]-float32-eager``."""
+    word = paint(report.verdict, str(report.verdict).upper()) if colour else None
+    return f"{word or str(report.verdict).upper()}  {printable(report.identifier)}"
+
+
+def first_difference(report: Report, entry: Entry) -> list[str]:
+    """Where the sides part, with the values there and who is off."""
+    d = _leading_pair(report, entry)
+    lines = wrap(f"first difference: {printable(entry.name)}{_place(d)}", "", indent="    ")
+    if d.problem == "missing":
+        holder = d.sides[0] if d.shapes[0] is not None else d.sides[1]
+        lacking = d.sides[1] if holder == d.sides[0] else d.sides[0]
+        return [*lines, f"  only {holder} has it; {lacking} records no such entry"]
+    if d.problem == "shape":
+        return [*lines, "  shapes differ: " + _both(d.sides, d.shapes)]
+    if d.problem == "dtype":
+        return [*lines, "  dtypes differ: " + _both(d.sides, d.dtypes)]
+    if d.values is not None:
+        values = [f"{s} {v:.10g}" for s, v in zip(d.sides, d.values, strict=True)]
+        lines.append("  " + "   ".join(values + _reference_value(entry, d)))
+    if d.problem == "non-finite":
+        lines.append("  NaN or infinity on one side only")
+        return lines
+    gap = abs(d.values[0] - d.values[1]) if d.values else d.max_abs
+    lines.append(f"  |{d.sides[0]} - {d.sides[1]}| = {gap:.3g}, allowed {d.allowed:.3g}")
+    return lines + [f"  {line}" for line in who_is_off(entry)]
+
+
+def who_is_off(entry: Entry) -> list[str]:
+    """Which side the float64 reference speaks against. Evidence, not part of the verdict."""
+    against = {
+        next(s for s in d.sides if s != "reference"): d
+        for d in entry.differences
+        if "reference" in d.sides and not d.structural
+    }
+    if not against:
+        return []
+    off = [side for side, d in against.items() if not d.agrees]
+    errors = ", ".join(f"{side} {d.max_abs:.2g}" for side, d in against.items())
+    if not off:
+        return [f"both are within tolerance of the reference ({errors})"]
+    verb = "is" if len(off) == 1 else "are"
+    return [f"{' and '.join(off)} {verb} off the float64 reference (errors: {errors})"]
+
+
+def table(entries: list[Entry]) -> list[str]:
+    """One row per entry, in execution order: the pair furthest apart."""
+    lines = [f"  {'entry':<32} {'pair':<15} {'differing':>11} {'max abs':>8} {'needs':>7}"]
+    for entry in entries:
+        d = entry.worst
+        name, pair = cut(printable(entry.name), 32), cut("-".join(_short(d.sides)), 15)
+        if d.structural and d.problem != "non-finite":
+            lines.append(f"  {name:<32} {pair:<15} {_structure(d):>28}")
+            continue
+        over = f"{d.over}/{d.size}"
+        lines.append(f"  {name:<32} {pair:<15} {over:>11} {d.max_abs:>8.1e} {d.needed:>7.1e}")
+    return lines
+
+
+def footer(report: Report) -> list[str]:
+    """What would have passed, what was compared, the evidence, and how to see it again."""
+    lines = []
+    needed = max((d.needed for e in report.failing for d in e.differences), default=0.0)
+    if needed and not any(d.structural for e in report.failing for d in e.differences):
+        scale = max(d.headroom for e in report.failing for d in e.differences)
+        name = max(report.failing, key=lambda e: e.worst.needed).name
+        lines += wrap(
+            f"would pass at: atol >= {needed:.2g}, {scale:.3g} times the tolerance "
+            f"(set by {printable(name)})",
+            "",
+        )
+    agreeing = len(report.entries) - len(report.failing)
+    lines += wrap(
+        f"compared {report.values_compared:,} values in {len(report.entries)} entries of "
+        f"{', '.join(report.sides)}; {agreeing} agree",
+        "",
+    )
+    if report.evidence is not None:
+        worst = report.evidence.worst
+        error = f"worst error {worst.max_abs:.2g}" if worst else "nothing compared"
+        lines += wrap(f"float64 evidence: {report.evidence.verdict} ({error})", "")
+    lines += wrap(f"verdict {report.verdict}: {MEANING[report.verdict]}", "")
+    if report.reproduce:
+        lines.append(f"reproduce: {report.reproduce}")  # one line: it is made to be pasted
+    return lines
+
+
+def problem_text(problem: Problem) -> str:
+    """A finding that is not a difference of numbers, and what to do about it."""
+    make = _PROBLEMS.get(problem.kind)
+    name = printable(problem.name)
+    if make is None:
+        facts = ", ".join(f"{k}={v}" for k, v in problem.details.items())
+        return f"{problem.kind}: {name} {facts}".rstrip()
+    return make(name, problem.details)
+
+
+def _unmatched(name: str, d: Mapping[str, Any]) -> str:
+    hint = f"; did you mean {printable(str(d['suggestion']))}?" if d.get("suggestion") else ""
+    missing, present = ", ".join(d["missing"]), ", ".join(d["present"])
+    return f"unmatched: {name} is recorded by {present}, not by {missing}{hint}"
+
+
+_PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
+    "nothing-compared": lambda name, d: (
+        f"nothing was compared: {', '.join(d['sides'])} hold no values; "
+        "check that the recorders ran"
+    ),
+    "empty": lambda name, d: (
+        f"empty: {name} has no elements; an empty array agrees with anything, so give the case data"
+    ),
+    "all-zero": lambda name, d: (
+        f"all zero: {name} is zero on every side, which would hide most faults; give the case "
+        "other data, or list the entry in expect_zero if zero is the point"
+    ),
+    "same-object": lambda name, d: (
+        f"one object was given as {' and '.join(d['sides'])}: it always agrees with itself"
+    ),
+    "unreadable": lambda name, d: f"unreadable: {name} of {d['side']}: {printable(d['why'])}",
+    "unmatched": _unmatched,
+    "broadcast": lambda name, d: (
+        f"silent broadcast in {d.get('side', name)}: {d['operation']} of shapes "
+        f"{' and '.join(str(tuple(s)) for s in d['shapes'])} grew to {tuple(d['result'])}"
+        f"{' at ' + printable(str(d['where'])) if d.get('where') else ''}; "
+        "give both operands the same shape"
+    ),
+    "gradient": lambda name, d: (
+        f"gradient reaches {name} on {d['side']} (largest {d['max_abs']:.3g}), where none may: "
+        "a stop-gradient is missing"
+    ),
+    "retrace": lambda name, d: (
+        f"{d['side']} traced {name} {d['traces']} times, declared {d['declared']}: something "
+        "in its arguments changes from call to call (a Python number, a shape)"
+    ),
+    "parted": lambda name, d: (
+        f"the {d.get('who', 'sides')} parted first, at step {d.get('step')}: field "
+        f"{d.get('field')} differs while everything before it agrees"
+    ),
+}
+
+
+def cause_text(cause: Mapping[str, Any]) -> str:
+    """A cause that was tried on the recorded data and removes the difference."""
+    text = f"cause: {printable(str(cause.get('cause', 'unnamed')))}"
+    if "before" in cause and "after" in cause:
+        text += f" (error {cause['before']:.2g} -> {cause['after']:.2g})"
+    if cause.get("fix"):
+        text += f"; fix: {printable(str(cause['fix']))}"
+    return text
+
+
+def printable(text: str) -> str:
+    """Control characters, escape sequences and bidirectional marks shown as escapes."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+
+
+def cut(text: str, width: int) -> str:
+    """At most ``width`` characters; the middle goes, since both ends of a path tell most."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}~{text[-(width - 1 - head) :]}"
+
+
+def wrap(text: str, start: str, *, indent: str = "") -> list[str]:
+    """Break at spaces to fit the width; words longer than a line are cut in the middle."""
+    import textwrap
+
+    room = WIDTH - len(start) - len(indent)
+    words = " ".join(cut(word, room) for word in text.split(" "))
+    return textwrap.wrap(
+        words,
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=start + (indent or "  "),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def paint(verdict: Verdict, text: str) -> str:
+    """``text`` in the colour of the verdict, as ANSI escapes."""
+    import click
+
+    return click.style(text, fg=_COLOURS[verdict], bold=True)
+
+
+def _leading_pair(report: Report, entry: Entry) -> Difference:
+    pair = [s for s in report.sides if s != "reference"][:2]
+    d = entry.pair(*pair) if len(pair) == 2 else None
+    return d if d is not None and not d.agrees else entry.worst
+
+
+def _place(d: Difference) -> str:
+    if d.structural and d.problem != "non-finite":
+        return ""
+    return f" at {list(d.worst)}" if d.worst else ""
+
+
+def _both(sides: tuple[str, str], facts: tuple[Any, Any]) -> str:
+    return ", ".join(f"{side} {fact}" for side, fact in zip(sides, facts, strict=True))
+
+
+def _reference_value(entry: Entry, d: Difference) -> list[str]:
+    """The reference's value, where it stands at the same worst element."""
+    for other in entry.differences:
+        if "reference" in other.sides and other.worst == d.worst and other.values:
+            return [f"reference {other.values[other.sides.index('reference')]:.10g}"]
+    return []
+
+
+def _short(sides: tuple[str, str]) -> list[str]:
+    return ["ref" if side == "reference" else side for side in sides]
+
+
+def _structure(d: Difference) -> str:
+    if d.problem == "missing":
+        return "missing on one side"
+    facts = d.shapes if d.problem == "shape" else d.dtypes
+    return cut(f"{facts[0]} | {facts[1]}", 28)

@@ -1,0 +1,128 @@
+"""Run one check of one component: load the siblings, record, compare, and get the evidence."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import linecache
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from parity.backends import get_backend
+from parity.component import MODES, SIBLINGS, Check, Component, Mutant, Side
+from parity.errors import InvalidInput
+from parity.report import Report, build_report, judge
+from parity.verdict import Verdict
+
+
+def load_siblings(package: str) -> dict[str, ModuleType]:
+    """Import the implementations of the component whose package this is (``impls.returns``).
+
+    torch before TensorFlow: the other order has hung.
+    """
+    return {side: importlib.import_module(f"{package}.{file}") for side, file in SIBLINGS.items()}
+
+
+def run_check(
+    component: Component,
+    check: Check,
+    siblings: Mapping[str, ModuleType],
+    *,
+    dtype: str,
+    mode: str = "eager",
+    device: str = "cpu",
+    with_evidence: bool = True,
+) -> Report:
+    """Run a check in one dtype and mode and judge it.
+
+    A float32 run that is over tolerance without a structural difference is repeated in float64:
+    that run is the evidence which tells rounding from a real difference.
+    """
+    report = _run(component, check, siblings, dtype, mode, device)
+    settled = report.verdict in (Verdict.AGREE, Verdict.INVALID)
+    structural = any(d.structural for e in report.entries for d in e.differences)
+    if settled or structural or report.problems or dtype == "float64" or not with_evidence:
+        return report
+    return judge(report, _run(component, check, siblings, "float64", mode, device))
+
+
+def _run(
+    component: Component,
+    check: Check,
+    siblings: Mapping[str, ModuleType],
+    dtype: str,
+    mode: str,
+    device: str,
+) -> Report:
+    if mode not in MODES:
+        raise InvalidInput(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
+    sides = {
+        name: Side(
+            name=name,
+            impl=impl,
+            backend=get_backend(name),
+            dtype="float64" if name == "reference" else dtype,
+            variant=MODES[mode].get(name, "eager"),
+            device=device,
+        )
+        for name, impl in siblings.items()
+    }
+    recording = check.record(sides)
+    return build_report(
+        recording.traces,
+        tolerances=check.tolerances.get(dtype, {}),
+        expect_zero=check.expect_zero,
+        problems=recording.problems,
+        dtype=dtype,
+        subject={
+            "component": component.name,
+            "check": check.label,
+            "case": check.case,
+            "dtype": dtype,
+            "mode": mode,
+            "device": device,
+        },
+    )
+
+
+@contextmanager
+def planted(package: str, mutant: Mutant) -> Iterator[dict[str, ModuleType]]:
+    """The siblings of a component with one of them edited, for the length of the context.
+
+    Raises:
+        InvalidInput: the text to replace does not occur exactly once: the mutant has rotted.
+    """
+    siblings = load_siblings(package)
+    original = siblings[mutant.sibling]
+    path = Path(original.__file__ or "")
+    source = path.read_text()
+    if (count := source.count(mutant.find)) != 1:
+        raise InvalidInput(
+            f"mutant {mutant.id!r}: its text occurs {count} times in {path.name}, it must be once:"
+            f"\n  {mutant.find}"
+        )
+    edited = source.replace(mutant.find, mutant.replace)
+    name = f"{original.__name__}__{mutant.id.replace('-', '_')}"
+    module = _module_from_source(name, path, edited)
+    try:
+        yield {**siblings, mutant.sibling: module}
+    finally:
+        sys.modules.pop(module.__name__, None)
+        linecache.cache.pop(module.__file__ or "", None)
+
+
+def _module_from_source(name: str, path: Path, source: str) -> ModuleType:
+    """A module made from edited source; tracebacks and AutoGraph find its lines in linecache."""
+    shown = f"{path.with_suffix('')}[{name.rsplit('__', 1)[-1]}].py"
+    spec = importlib.util.spec_from_loader(name, loader=None, origin=shown)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    module.__file__ = shown
+    module.__package__ = name.rpartition(".")[0]
+    linecache.cache[shown] = (len(source), None, source.splitlines(keepends=True), shown)
+    sys.modules[name] = module
+    exec(compile(source, shown, "exec"), module.__dict__)  # our own source, one edit
+    return module
