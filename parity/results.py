@@ -1,49 +1,135 @@
-"""The results of a suite run (``--parity-json``): reading them back and printing them."""
+"""What a run of the suite found: one row per check, what was skipped and why, what raised.
+
+The rows are :meth:`parity.report.Report.summary`; the document is what ``--parity-json`` writes.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+import os
+import platform
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from parity.errors import InvalidInput
-from parity.message import cut, printable
+import numpy as np
+
 from parity.report import SCHEMA
+from parity.requirements import VARIABLE, installed_versions
+from parity.trace import write_atomic
+from parity.verdict import Verdict
 
-_KEYS = ("id", "component", "case", "check", "dtype", "mode", "verdict", "values_compared")
+Row = dict[str, Any]
+
+SEVERITY = {
+    verdict.value: rank
+    for rank, verdict in enumerate(
+        (
+            Verdict.AGREE,
+            Verdict.ROUNDING,
+            Verdict.CHAOS,
+            Verdict.LATENT,
+            Verdict.DIVERGE,
+            Verdict.INVALID,
+        )
+    )
+}
+"""Verdict -> how bad it is; the worst leads."""
 
 
-def read_results(path: Path) -> dict[str, Any]:
-    """A document that ``--parity-json`` wrote.
+@dataclass
+class Results:
+    """The outcome of every test that ran, by node id.
 
-    Raises:
-        InvalidInput: the file is missing, not JSON, of another schema, or incomplete.
+    Attributes:
+        rows: node id -> the rows that the test recorded.
+        skipped: node id -> reason.
+        errors: node id -> why it failed although no row of it is bad: it raised.
+        silent: node ids of passed tests marked ``parity`` that recorded no comparison.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path}: not readable as JSON ({error})") from None
-    if not isinstance(document, dict) or not isinstance(document.get("checks"), list):
-        raise InvalidInput(f"{path}: no results of a parity run (it has no list 'checks')")
-    if document.get("schema") != SCHEMA:
-        found = document.get("schema")
-        raise InvalidInput(f"{path}: schema {found!r}; this version reads schema {SCHEMA}")
-    for row in document["checks"]:
-        if missing := [key for key in _KEYS if not isinstance(row, dict) or key not in row]:
-            raise InvalidInput(f"{path}: a check lacks {', '.join(missing)}")
-    return document
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+
+    @property
+    def checks(self) -> list[Row]:
+        """All rows, ordered by id."""
+        return sorted((row for rows in self.rows.values() for row in rows), key=lambda r: r["id"])
+
+    @property
+    def duplicates(self) -> list[str]:
+        """Ids that more than one row carries: a gate could not tell these apart."""
+        counts = Counter(row["id"] for row in self.checks)
+        return sorted(name for name, count in counts.items() if count > 1)
+
+    def totals(self) -> dict[str, int]:
+        """Number of checks, of each verdict, of skipped checks and errors, and of values."""
+        verdicts = Counter(row["verdict"] for row in self.checks)
+        return {
+            "checks": len(self.checks),
+            **{name: verdicts.get(name, 0) for name in SEVERITY},
+            "skipped": len(self.skipped),
+            "errors": len(self.errors),
+            "values_compared": sum(row["values_compared"] for row in self.checks),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """The ``--parity-json`` document, schema 1."""
+        return {
+            "schema": SCHEMA,
+            "totals": self.totals(),
+            "environment": environment(),
+            "checks": self.checks,
+            "skipped": [{"id": k, "reason": v} for k, v in sorted(self.skipped.items())],
+            "errors": [{"id": k, "message": v} for k, v in sorted(self.errors.items())],
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the document; the file appears whole or not at all."""
+        text = json.dumps(plain(self.document()), indent=1, allow_nan=False)
+        write_atomic(Path(path), text.encode() + b"\n")
 
 
-def results_table(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """One line per check, 80 columns."""
-    lines = [f"{'check':<46} {'worst':>8} {'allowed':>8} {'used':>6} verdict"]
-    for row in rows:
-        used = row.get("headroom")
-        share = f"{used:.0%}" if isinstance(used, (int, float)) else str(used or "-")
-        name = cut(printable(str(row["id"])), 46)
-        worst, allowed = row.get("max_abs", 0.0), row.get("allowed", 0.0)
-        lines.append(f"{name:<46} {worst:>8.1e} {allowed:>8.0e} {share:>6} {row['verdict']}")
-    return lines
+def encode_row(row: Mapping[str, Any]) -> str:
+    """A row as one JSON string: test processes can only exchange plain values."""
+    return json.dumps(plain(row), allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """A JSON-serialisable copy: NumPy scalars become numbers, non-finite numbers strings."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        return str(value)  # the value of a str enum
+    if isinstance(value, Iterable):
+        return [plain(v) for v in value]
+    return str(value)
+
+
+def environment() -> dict[str, Any]:
+    """The machine and the versions that a result depends on. Imports no framework."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "packages": installed_versions(),
+        "require": os.environ.get(VARIABLE, ""),
+        "threads": {k: os.environ[k] for k in _THREAD_SETTINGS if k in os.environ},
+    }
+
+
+_THREAD_SETTINGS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")

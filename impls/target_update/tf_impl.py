@@ -25,7 +25,7 @@ def polyak_update(
             variable.assign(new)
         else:
             old = tf.convert_to_tensor(variable)
-            share = tf.cast(tau, old.dtype)
+            share = _scalar(tau, old.dtype)
             variable.assign((1.0 - share) * old + share * new)
 
 
@@ -34,6 +34,11 @@ def hard_update(target: Mapping[str, Any], source: Mapping[str, Any]) -> None:
     _require_partners(target, source, set())
     for name, variable in target.items():
         variable.assign(tf.convert_to_tensor(source[name]))
+
+
+def _scalar(tau: Any, dtype: tf.DType) -> tf.Tensor:
+    """tau in the variable's dtype; ``tf.cast`` of a Python number would go through float32."""
+    return tf.constant(tau, dtype) if isinstance(tau, Real) else tf.cast(tau, dtype)
 
 
 def _require_partners(

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import math
+import os
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from parity.backends import to_numpy
+from parity.errors import InvalidInput
 
 
 @dataclass
 class LayerCall:
     """One call of one layer, in execution order.
 
-    ``inputs`` and ``output`` are copied arrays in the framework's own layout; ``output_gradient``
-    is the gradient of the scalar that was differentiated, None where none flowed.
+    Attributes:
+        path: of the layer (``q1/l1``); the second call of the same layer is ``q1/l1#2``.
+        kind: layer kind (``dense``), or the class name where the kind is in no table.
+        inputs: the tensors among the arguments, in order, as copied arrays in the framework's own
+            layout.
+        output: copied array; a tuple, list or mapping of arrays where the layer returns several.
+        output_gradient: gradient of the scalar that was differentiated, of the output's structure;
+            None where none flowed.
+        fused: an activation that the framework applies inside the layer (Keras
+            ``Dense(activation=...)``), recorded under ``<path>/activation``.
+        replay: calls this layer again as it was called, with other values for ``inputs``.
     """
 
     path: str
     kind: str
     inputs: list[np.ndarray]
-    output: np.ndarray
-    output_gradient: np.ndarray | None = None
+    output: Any
+    output_gradient: Any = None
+    fused: bool = False
+    replay: Callable[[Sequence[np.ndarray]], Any] | None = field(default=None, repr=False)
 
 
 @dataclass
@@ -41,6 +58,11 @@ class ModuleRecord:
     parameter_gradients: dict[str, np.ndarray | None] = field(default_factory=dict)
 
 
+def first_present(gradients: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """The first gradient that is one: right where the canonical tensor is the native one."""
+    return next((g for g in gradients if g is not None), None)
+
+
 @dataclass(frozen=True)
 class Slot:
     """One tensor of a module's state and how to reach it.
@@ -51,6 +73,8 @@ class Slot:
         shape: canonical shape.
         trainable: False for running statistics and the like.
         get: returns the canonical array; ``set`` takes one of exactly that shape.
+        natives: the framework's own tensors that the slot is made of.
+        gradient: gradients of ``natives`` (arrays, None where none flowed) to the canonical one.
     """
 
     path: str
@@ -59,6 +83,8 @@ class Slot:
     trainable: bool
     get: Callable[[], np.ndarray]
     set: Callable[[np.ndarray], None]
+    natives: tuple[Any, ...] = ()
+    gradient: Callable[[Sequence[np.ndarray | None]], np.ndarray | None] = first_present
 
 
 class Backend(ABC):
@@ -87,9 +113,18 @@ class Backend(ABC):
     ) -> tuple[Any, dict[str, np.ndarray | None]]:
         """Call ``function(**tensors)`` and differentiate ``sum(output * cotangent)``.
 
-        Returns the (nested) outputs and, for each name in ``wrt``, the gradient or None where the
-        output does not depend on the input.
+        Returns the framework's (nested) outputs and, for each name in ``wrt``, the gradient or None
+        where the output does not depend on the input.
+
+        Raises:
+            InvalidInput: an input in ``wrt`` does not hold floating values.
         """
+
+    def compiled(self, function: Callable[..., Any], variant: str) -> Callable[..., Any]:
+        """``function`` as this variant runs it: ``eager``, ``compile``, ``function`` or ``xla``."""
+        if variant != "eager":
+            raise InvalidInput(f"{self.name} has no variant {variant!r}")
+        return function
 
     @abstractmethod
     def is_module(self, subject: Any) -> bool:
@@ -136,3 +171,27 @@ class Broadcast:
 def iter_floats(arrays: Mapping[str, np.ndarray]) -> Iterator[str]:
     """Names of the entries that hold floating values."""
     return (name for name, array in arrays.items() if np.asarray(array).dtype.kind == "f")
+
+
+def grown(shapes: Sequence[tuple[int, ...]], result: tuple[int, ...]) -> bool:
+    """True where operands of different rank made a result larger than each of them.
+
+    (T, B) with (B,) does not grow; (B,) with (B, 1) grows to (B, B).
+    """
+    ranked = [shape for shape in shapes if shape]
+    if len({len(shape) for shape in ranked}) < 2:
+        return False
+    return math.prod(result) > max(math.prod(shape) for shape in ranked)
+
+
+def user_line(*libraries: ModuleType) -> str:
+    """``file:line: source`` of the innermost frame outside this package and ``libraries``."""
+    roots = (_HERE, *(str(Path(library.__file__ or "").parent) for library in libraries))
+    inside = tuple(root + os.sep for root in roots)
+    for frame in reversed(traceback.extract_stack()):
+        if not frame.filename.startswith((*inside, "<")):
+            return f"{frame.filename}:{frame.lineno}: {(frame.line or '').strip()}"
+    return "unknown"
+
+
+_HERE = str(Path(__file__).resolve().parents[1])

@@ -1,0 +1,1 @@
+"""Losses of deterministic actor-critic methods."""

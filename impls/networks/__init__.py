@@ -1,0 +1,1 @@
+"""Deterministic actor, twin critic and multi-layer perceptron."""

@@ -1,0 +1,1 @@
+"""A policy and the loop that steps an environment with it."""

@@ -1,0 +1,70 @@
+"""Rollouts in TensorFlow: see ``spec.py`` for the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from impls.networks import tf_impl as networks
+from impls.rollouts.config import (
+    PolicyConfig,
+    Transition,
+    require_noise,
+    require_observation,
+)
+
+
+class Policy:
+    def __init__(
+        self,
+        config: PolicyConfig,
+        parameters: Mapping[str, np.ndarray],
+        *,
+        dtype: str,
+        device: str = "cpu",
+    ) -> None:
+        self.config, self.dtype = config, dtype
+        make = networks.make_mlp if config.greedy else networks.make_actor
+        self.network = make(config.network, dtype=dtype, device=device)
+        networks.load_parameters(self.network, parameters)
+
+    def output(self, observation: Any) -> tf.Tensor:
+        row = tf.constant(require_observation(self.config, observation), self.dtype)
+        return tf.squeeze(self.network(row[tf.newaxis]), 0)
+
+    def act(self, observation: Any, noise: Any = None) -> tf.Tensor:
+        draw = require_noise(self.config, noise)
+        output = self.output(observation)
+        if self.config.greedy:
+            return tf.argmax(output, output_type=tf.int64)
+        if draw is None:
+            return output
+        bound = self.network.max_action
+        action = output + self.config.sigma * bound * tf.constant(draw, self.dtype)
+        return tf.clip_by_value(action, -bound, bound)
+
+
+class Collector:
+    def __init__(self, environment: Any, policy: Policy, *, seed: int) -> None:
+        self.environment, self.policy, self.seed = environment, policy, seed
+        self.episode = 0
+        self.observation = self._reset()
+
+    def step(self, noise: Any = None, *, action: Any = None) -> Transition:
+        if action is None:
+            action = self.policy.act(self.observation, noise).numpy()
+        following, reward, terminated, truncated, _ = self.environment.step(action)
+        transition = Transition(
+            self.observation, action, reward, following, terminated, truncated
+        )
+        self.observation = following
+        if terminated or truncated:
+            self.episode += 1
+            self.observation = self._reset()
+        return transition
+
+    def _reset(self) -> np.ndarray:
+        return self.environment.reset(seed=self.seed + self.episode)[0]

@@ -1,0 +1,178 @@
+"""The TensorFlow adapter: tensors, Keras 3 (and ``tf_keras``) layers, ``tf.Module``s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
+from parity.backends.keras_recorder import Recorder
+from parity.backends.keras_tree import is_layer, own_variables, unbuilt, walk
+from parity.backends.tf_broadcast import watch_broadcasts
+from parity.errors import InvalidInput
+from parity.layouts import layer_slots
+from parity.trace import flatten
+
+Cotangents = Callable[[str, tuple[int, ...]], np.ndarray]
+
+
+class TensorFlowBackend(Backend):
+    """TensorFlow tensors, Keras layers, ``tf.GradientTape``."""
+
+    name = "tf"
+
+    def tensor(self, array: np.ndarray, *, dtype: str | None = None, device: str = "cpu") -> Any:
+        array = np.asarray(array)
+        if dtype is not None and array.dtype.kind == "f":
+            array = array.astype(dtype)
+        with tf.device(_device(device)):
+            return tf.constant(np.array(array))
+
+    def value_and_grad(
+        self,
+        function: Callable[..., Any],
+        inputs: Mapping[str, np.ndarray],
+        *,
+        wrt: Sequence[str],
+        cotangents: Cotangents,
+        dtype: str,
+        device: str = "cpu",
+    ) -> tuple[Any, dict[str, np.ndarray | None]]:
+        tensors = {n: self.tensor(a, dtype=dtype, device=device) for n, a in inputs.items()}
+        with tf.device(_device(device)), tf.GradientTape() as tape:
+            for name in wrt:
+                if not tensors[name].dtype.is_floating:
+                    kind = tensors[name].dtype.name
+                    raise InvalidInput(f"input {name!r} holds {kind}: it has no gradient")
+                tape.watch(tensors[name])
+            outputs = function(**tensors)
+        gradients = _gradients(tape, outputs, [tensors[n] for n in wrt], cotangents)
+        return outputs, dict(zip(wrt, gradients, strict=True))
+
+    def compiled(self, function: Callable[..., Any], variant: str) -> Callable[..., Any]:
+        if variant in ("function", "xla"):
+            traced = tf.function(function, jit_compile=variant == "xla")
+            return traced  # type: ignore[no-any-return]
+        return super().compiled(function, variant)
+
+    def is_module(self, subject: Any) -> bool:
+        return is_layer(subject)
+
+    def record_module(
+        self,
+        module: Any,
+        inputs: Sequence[np.ndarray],
+        *,
+        cotangents: Cotangents,
+        dtype: str,
+        device: str = "cpu",
+        training: bool = False,
+    ) -> ModuleRecord:
+        tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
+        floats = {str(i): t for i, t in enumerate(tensors) if t.dtype.is_floating}
+        if unbuilt(module):  # the first call of a subclassed model also runs it symbolically
+            _call(module, tensors, training=False)
+        slots = [slot for slot in self.slots(module) if slot.trainable]
+        with tf.device(_device(device)), tf.GradientTape() as tape:
+            for tensor in floats.values():
+                tape.watch(tensor)
+            for native in (n for slot in slots for n in slot.natives):
+                tape.watch(native)
+            recorder = Recorder(module, tape)
+            with recorder.installed():
+                output = _call(module, tensors, training=training)
+        natives = [native for slot in slots for native in slot.natives]
+        hidden = [_floats(nested) for nested in recorder.outputs]
+        wanted = [*floats.values(), *natives, *(t for group in hidden for t in group)]
+        found = iter(_gradients(tape, output, wanted, cotangents))
+        record = ModuleRecord(output={p: self.to_numpy(t) for p, t in flatten(output)})
+        record.input_gradients = {name: next(found) for name in floats}
+        for slot in slots:
+            record.parameter_gradients[slot.path] = slot.gradient([next(found) for _ in slot.natives])
+        record.calls = recorder.calls
+        for call, nested in zip(recorder.calls, recorder.outputs, strict=True):
+            call.output_gradient = _gradient_structure(nested, found)
+        return record
+
+    def call_layer(
+        self, module: Any, path: str, inputs: Sequence[np.ndarray], *, device: str = "cpu"
+    ) -> np.ndarray:
+        layers = dict(walk(module))
+        bare = path.split("#")[0]
+        if bare not in layers:
+            raise InvalidInput(f"no layer {bare!r}; there are {', '.join(filter(None, layers))}")
+        return self.to_numpy(layers[bare](*(self.tensor(a, device=device) for a in inputs)))
+
+    def slots(self, module: Any) -> list[Slot]:
+        if unbuilt(module):
+            lazy = [path or "(the module)" for path, layer in walk(module) if not _built(layer)]
+            raise InvalidInput(f"not built yet, call it once: {', '.join(lazy)}")
+        found: list[Slot] = []
+        seen: set[int] = set()
+        for path, layer in walk(module):
+            own = {n: v for n, v in own_variables(layer).items() if id(v.handle) not in seen}
+            seen.update(id(native.handle) for native in own.values())
+            found += layer_slots("tf", path, layer, own)
+        return found
+
+    @contextmanager
+    def watch_broadcasts(self) -> Iterator[list[Broadcast]]:
+        with watch_broadcasts() as events:
+            yield events
+
+
+def _gradients(
+    tape: tf.GradientTape, outputs: Any, sources: Sequence[Any], cotangents: Cotangents
+) -> list[np.ndarray | None]:
+    """Gradient of ``sum(output * cotangent)`` for each source; None where none flows."""
+    live = [
+        (path, leaf)
+        for path, leaf in flatten(outputs)
+        if tf.is_tensor(leaf) and leaf.dtype.is_floating
+    ]
+    sources = list(sources)
+    if not live or not sources:
+        return [None for _ in sources]
+    weights = [tf.constant(cotangents(path, tuple(t.shape)), t.dtype) for path, t in live]
+    gradients = tape.gradient([t for _, t in live], sources, output_gradients=weights)
+    return [None if g is None else np.array(tf.convert_to_tensor(g).numpy()) for g in gradients]
+
+
+def _call(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
+    """Call a model in the way of its kind: functional models take several inputs as one list."""
+    graph = any(cls.__name__ in ("Functional", "Sequential") for cls in type(module).__mro__)
+    arguments = [list(tensors)] if graph and len(tensors) > 1 else tensors
+    if hasattr(module, "call"):
+        return module(*arguments, training=training)
+    return module(*arguments)
+
+
+def _built(layer: Any) -> bool:
+    return getattr(layer, "built", True) is not False
+
+
+def _floats(nested: Any) -> list[Any]:
+    return [t for t in tf.nest.flatten(nested) if tf.is_tensor(t) and t.dtype.is_floating]
+
+
+def _gradient_structure(nested: Any, found: Iterator[np.ndarray | None]) -> Any:
+    """The gradients in the structure of the output; None where none arrived at all."""
+    flat = tf.nest.flatten(nested)
+    gradients = [next(found) if tf.is_tensor(t) and t.dtype.is_floating else None for t in flat]
+    if all(g is None for g in gradients):
+        return None
+    return tf.nest.pack_sequence_as(nested, gradients)
+
+
+def _device(device: str) -> str:
+    """``cpu``, ``gpu:0`` or torch's ``cuda:0`` as TensorFlow calls it."""
+    kind, _, index = device.partition(":")
+    return f"/{'CPU' if kind == 'cpu' else 'GPU'}:{index or 0}"
+
+
+BACKEND = TensorFlowBackend()

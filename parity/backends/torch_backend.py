@@ -1,0 +1,165 @@
+"""The PyTorch adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
+from parity.backends.torch_broadcast import BroadcastWatch
+from parity.backends.torch_recorder import Recorder
+from parity.errors import InvalidInput
+from parity.layouts import Native, layer_slots
+from parity.trace import flatten
+
+
+class TorchBackend(Backend):
+    """torch tensors, ``torch.nn`` modules, autograd."""
+
+    name = "torch"
+
+    def tensor(self, array: np.ndarray, *, dtype: str | None = None, device: str = "cpu") -> Any:
+        array = np.asarray(array)
+        if dtype is not None and array.dtype.kind == "f":
+            array = array.astype(dtype)
+        return torch.tensor(np.array(array, order="C"), device=device)
+
+    def value_and_grad(
+        self,
+        function: Callable[..., Any],
+        inputs: Mapping[str, np.ndarray],
+        *,
+        wrt: Sequence[str],
+        cotangents: Callable[[str, tuple[int, ...]], np.ndarray],
+        dtype: str,
+        device: str = "cpu",
+    ) -> tuple[Any, dict[str, np.ndarray | None]]:
+        tensors = {n: self.tensor(a, dtype=dtype, device=device) for n, a in inputs.items()}
+        for name in wrt:
+            if not tensors[name].is_floating_point():
+                raise InvalidInput(f"input {name!r} holds {tensors[name].dtype}: it has no gradient")
+            tensors[name].requires_grad_(True)
+        outputs = function(**tensors)
+        gradients = _gradients(self, outputs, [tensors[n] for n in wrt], cotangents)
+        return outputs, dict(zip(wrt, gradients, strict=True))
+
+    def compiled(self, function: Callable[..., Any], variant: str) -> Callable[..., Any]:
+        if variant == "compile":
+            return torch.compile(function, fullgraph=True)  # type: ignore[no-any-return]
+        return super().compiled(function, variant)
+
+    def is_module(self, subject: Any) -> bool:
+        return isinstance(subject, torch.nn.Module)
+
+    def record_module(
+        self,
+        module: Any,
+        inputs: Sequence[np.ndarray],
+        *,
+        cotangents: Callable[[str, tuple[int, ...]], np.ndarray],
+        dtype: str,
+        device: str = "cpu",
+        training: bool = False,
+    ) -> ModuleRecord:
+        tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
+        floats = {str(i): t for i, t in enumerate(tensors) if t.is_floating_point()}
+        for tensor in floats.values():
+            tensor.requires_grad_(True)
+        slots = [slot for slot in self.slots(module) if slot.trainable]
+        recorder = Recorder(self, module, device)
+        with _mode(module, training), recorder.installed():
+            output = module(*tensors)
+            arrays = [(path, self.to_numpy(leaf)) for path, leaf in flatten(output)]
+            natives = [native for slot in slots for native in slot.natives]
+            wanted = [*floats.values(), *natives]
+            found = iter(_gradients(self, output, wanted, cotangents))
+        record = ModuleRecord(output=dict(arrays), calls=recorder.calls)
+        record.input_gradients = {name: next(found) for name in floats}
+        for slot in slots:
+            record.parameter_gradients[slot.path] = slot.gradient([next(found) for _ in slot.natives])
+        return record
+
+    def call_layer(
+        self, module: Any, path: str, inputs: Sequence[np.ndarray], *, device: str = "cpu"
+    ) -> np.ndarray:
+        layer = module.get_submodule(path.split("#")[0].replace("/", "."))
+        with torch.no_grad():
+            return self.to_numpy(layer(*(self.tensor(a, device=device) for a in inputs)))
+
+    def slots(self, module: Any) -> list[Slot]:
+        found: list[Slot] = []
+        seen: set[int] = set()
+        for name, layer in module.named_modules():
+            own = {
+                key: _native(tensor)
+                for key, tensor in _own_tensors(layer).items()
+                if id(tensor) not in seen
+            }
+            seen.update(id(tensor) for tensor in _own_tensors(layer).values())
+            found += layer_slots("torch", name.replace(".", "/"), layer, own)
+        return found
+
+    @contextmanager
+    def watch_broadcasts(self) -> Iterator[list[Broadcast]]:
+        with BroadcastWatch() as watch:
+            yield watch.events
+
+
+def _gradients(
+    backend: TorchBackend,
+    outputs: Any,
+    sources: Sequence[torch.Tensor],
+    cotangents: Callable[[str, tuple[int, ...]], np.ndarray],
+) -> list[np.ndarray | None]:
+    """Gradient of ``sum(output * cotangent)`` for each source; None where none flows."""
+    live = [
+        (path, leaf)
+        for path, leaf in flatten(outputs)
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad
+    ]
+    sources = list(sources)
+    if not live or not sources:
+        return [None for _ in sources]
+    weights = [
+        torch.as_tensor(np.asarray(cotangents(path, tuple(t.shape)))).to(t.device, t.dtype)
+        for path, t in live
+    ]
+    gradients = torch.autograd.grad([t for _, t in live], sources, weights, allow_unused=True)
+    return [None if g is None else np.array(backend.to_numpy(g)) for g in gradients]
+
+
+def _own_tensors(layer: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Parameters and persistent buffers that the layer itself holds."""
+    passing = layer._non_persistent_buffers_set
+    own = {**layer._parameters, **{k: b for k, b in layer._buffers.items() if k not in passing}}
+    return {name: tensor for name, tensor in own.items() if tensor is not None}
+
+
+def _native(tensor: torch.Tensor) -> Native:
+    def get() -> np.ndarray:
+        return tensor.detach().cpu().numpy().copy()
+
+    def put(array: np.ndarray) -> None:
+        with torch.no_grad():
+            tensor.copy_(torch.from_numpy(np.array(array, order="C")))
+
+    return Native(tensor, tensor.requires_grad, get, put)
+
+
+@contextmanager
+def _mode(module: torch.nn.Module, training: bool) -> Iterator[None]:
+    """Training or evaluation mode, put back layer by layer."""
+    before = [(layer, layer.training) for layer in module.modules()]
+    module.train(training)
+    try:
+        yield
+    finally:
+        for layer, mode in before:
+            layer.training = mode
+
+
+BACKEND = TorchBackend()

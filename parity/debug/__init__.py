@@ -1,0 +1,1 @@
+"""``parity check``: two sides that a user wrote, brought face to face."""

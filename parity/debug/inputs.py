@@ -1,0 +1,128 @@
+"""Inputs of a user's pair: a function that makes them, or a short description to draw from.
+
+A description is ``NAME=DTYPE[SHAPE]`` with optional bounds: ``state=float32[13,3]``,
+``action=int64[13]:0..4``, ``mask=bool[13]``. Floats are standard normal, or uniform between bounds.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from parity.debug.subjects import describe, load
+from parity.errors import InvalidInput
+
+_SPEC = re.compile(
+    r"""^(?:(?P<name>[A-Za-z_]\w*)=)?          # state=
+        (?P<dtype>[a-z]+\d*)                   # float32
+        \[(?P<shape>[\d,\s]*)\]                # [13,3]
+        (?::(?P<low>[-+.\deE]+)\.\.(?P<high>[-+.\deE]+))?$  # :0..4
+    """,
+    re.VERBOSE,
+)
+_DTYPES = ("float32", "float64", "float16", "int32", "int64", "uint8", "bool")
+
+
+def parse(description: str, *, position: int = 0, seed: int = 0) -> tuple[str, np.ndarray]:
+    """One array from ``NAME=DTYPE[SHAPE]`` or ``NAME=DTYPE[SHAPE]:LOW..HIGH``.
+
+    Integers are drawn from ``LOW`` to ``HIGH`` exclusive, as ``range`` counts. The draw depends on
+    the seed and the name alone, so adding an input does not change the others.
+
+    Raises:
+        InvalidInput: the description cannot be read.
+    """
+    match = _SPEC.match(description.strip())
+    if match is None:
+        raise InvalidInput(
+            f"input {description!r}: write NAME=DTYPE[SHAPE], e.g. state=float32[13,3] or "
+            "action=int64[13]:0..4"
+        )
+    dtype, name = match["dtype"], match["name"] or f"input{position}"
+    if dtype not in _DTYPES:
+        raise InvalidInput(f"input {description!r}: dtype is one of {', '.join(_DTYPES)}")
+    shape = tuple(int(n) for n in match["shape"].replace(" ", "").split(",") if n)
+    bounds = None
+    if match["low"] is not None:
+        try:
+            bounds = float(match["low"]), float(match["high"])
+        except ValueError:
+            raise InvalidInput(f"input {description!r}: bounds are two numbers") from None
+        if not bounds[0] < bounds[1]:
+            raise InvalidInput(f"input {description!r}: the lower bound must be below the upper")
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    return name, _draw(rng, dtype, shape, bounds, description)
+
+
+def _draw(
+    rng: np.random.Generator,
+    dtype: str,
+    shape: tuple[int, ...],
+    bounds: tuple[float, float] | None,
+    description: str,
+) -> np.ndarray:
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if dtype.startswith("float"):
+        drawn = rng.standard_normal(shape) if bounds is None else rng.uniform(*bounds, shape)
+        # float32 values whatever the dtype: both precisions must see the same numbers
+        return np.asarray(drawn, dtype=np.float32).astype(dtype)
+    if bounds is None:
+        raise InvalidInput(
+            f"input {description!r}: integers need bounds, e.g. {description.strip()}:0..4"
+        )
+    return rng.integers(int(bounds[0]), int(bounds[1]), shape).astype(dtype)
+
+
+def from_descriptions(descriptions: Sequence[str], *, seed: int = 0) -> dict[str, np.ndarray]:
+    """All ``--input`` options of a command line, in their order."""
+    arrays: dict[str, np.ndarray] = {}
+    for position, description in enumerate(descriptions):
+        name, array = parse(description, position=position, seed=seed)
+        if name in arrays:
+            raise InvalidInput(f"input {name!r} is given twice")
+        arrays[name] = array
+    return arrays
+
+
+def from_function(target: str, *, seed: int = 0) -> dict[str, np.ndarray]:
+    """The arrays that ``file.py:function`` returns; it may take the seed as its one argument."""
+    import inspect
+
+    function = load(target)
+    if not callable(function):
+        return as_arrays(function, target)
+    try:
+        wants_seed = bool(inspect.signature(function).parameters)
+        made = function(seed) if wants_seed else function()
+    except Exception as error:
+        raise InvalidInput(f"{target}: raised {describe(error)}") from error
+    return as_arrays(made, target)
+
+
+def as_arrays(inputs: Any, label: str = "inputs") -> dict[str, np.ndarray]:
+    """Inputs in any of the usual forms, as a name -> array mapping in call order.
+
+    Takes an array, a sequence of arrays, or a mapping; tensors of either framework are converted.
+    """
+    from parity.backends import to_numpy
+
+    if isinstance(inputs, Mapping):
+        named = dict(inputs)
+    elif isinstance(inputs, (list, tuple)):
+        named = {f"input{i}": value for i, value in enumerate(inputs)}
+    else:
+        named = {"input0": inputs}
+    arrays = {}
+    for name, value in named.items():
+        array = to_numpy(value)
+        if array.dtype.kind not in "biuf":
+            raise InvalidInput(f"{label}: {name!r} holds {array.dtype} values; give numbers")
+        arrays[str(name)] = array
+    if not arrays:
+        raise InvalidInput(f"{label}: no inputs; a check on nothing proves nothing")
+    return arrays

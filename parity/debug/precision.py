@@ -1,0 +1,137 @@
+"""The same objects in float64: a factory called again, a module converted, a config rebuilt.
+
+float64 is what tells a bug from rounding, so a user's own objects are run in it too. Where that is
+not possible the reason is kept, and the report says that the evidence is missing.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parity.debug.subjects import Subject, call_factory, describe
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A float64 copy with the same weights, or the reason why there is none."""
+
+    module: Any = None
+    reason: str = ""
+
+
+def torch_twin(module: Any) -> Twin:
+    """A deep copy in float64; weights, buffers and modes are kept."""
+    try:
+        return Twin(copy.deepcopy(module).double())
+    except Exception as error:
+        return Twin(reason=f"copying the torch module raised {describe(error)}")
+
+
+def keras_twin(subject: Subject, build: Callable[[Any], None]) -> Twin:
+    """A float64 copy of a Keras layer or model.
+
+    Args:
+        subject: its ``value`` is built and holds the weights to copy.
+        build: calls a new object once on float64 inputs, so that its weights exist.
+    """
+    if not hasattr(subject.value, "get_weights"):
+        return Twin(reason="a tf.Module has no dtype policy; give a factory that takes none")
+    reasons = []
+    for make in (_again_from_factory, _again_from_config):
+        made, reason = make(subject)
+        if made is None:
+            reasons.append(reason)
+            continue
+        try:
+            with float64_policy(subject.value):
+                build(made)
+            _copy_weights(subject.value, made)
+        except Exception as error:
+            reasons.append(f"its float64 twin raised {describe(error)}")
+            continue
+        return Twin(made)
+    return Twin(reason="; ".join(r for r in reasons if r))
+
+
+def _again_from_factory(subject: Subject) -> tuple[Any, str]:
+    if subject.factory is None:
+        return None, "an object was given, not a factory"
+    try:
+        with float64_policy(subject.value):
+            return call_factory(subject.factory, subject.label), ""
+    except Exception as error:
+        return None, f"the factory, called again under a float64 policy: {error}"
+
+
+def _again_from_config(subject: Subject) -> tuple[Any, str]:
+    """Keras layers carry their dtype policy in their config: rebuild with float64 in its place."""
+    try:
+        config = _widened(subject.value.get_config())
+        with float64_policy(subject.value):
+            return type(subject.value).from_config(config), ""
+    except Exception as error:
+        return None, f"rebuilding from its config raised {describe(error)}"
+
+
+def _widened(config: Any) -> Any:
+    """``config`` with every float32 dtype and dtype policy made float64."""
+    if isinstance(config, Mapping):
+        return {key: _widened_item(key, value) for key, value in config.items()}
+    if isinstance(config, (list, tuple)):
+        return type(config)(_widened(value) for value in config)
+    return config
+
+
+def _widened_item(key: str, value: Any) -> Any:
+    if key in ("dtype", "dtype_policy", "name") and value == "float32":
+        return "float64"
+    return _widened(value)
+
+
+@contextmanager
+def float64_policy(like: Any) -> Iterator[None]:
+    """New Keras layers are float64 inside. ``set_floatx`` alone does not do it once layers exist."""
+    keras = sys.modules.get("tf_keras" if _is_keras2(like) else "keras")
+    if keras is None:
+        yield
+        return
+    if hasattr(keras, "config") and hasattr(keras.config, "set_dtype_policy"):
+        get, put = keras.config.dtype_policy, keras.config.set_dtype_policy
+    else:
+        get, put = keras.mixed_precision.global_policy, keras.mixed_precision.set_global_policy
+    floatx = keras.backend.floatx()
+    before = get()
+    try:
+        put("float64")
+        keras.backend.set_floatx("float64")
+        yield
+    finally:
+        put(before)
+        keras.backend.set_floatx(floatx)
+
+
+def _is_keras2(value: Any) -> bool:
+    return any(c.__module__.startswith("tf_keras") for c in type(value).__mro__)
+
+
+def _copy_weights(source: Any, target: Any) -> None:
+    """Same class, same config: the weights stand in the same order. Shapes are checked anyway."""
+    values = [np.asarray(w, dtype=np.float64) if np.asarray(w).dtype.kind == "f" else np.asarray(w)
+              for w in source.get_weights()]
+    have: Sequence[Any] = target.get_weights()
+    if [np.shape(v) for v in values] != [np.shape(v) for v in have]:
+        raise ValueError(
+            "the float64 twin has other weights than the original: "
+            f"{[np.shape(v) for v in have]} against {[np.shape(v) for v in values]}"
+        )
+    narrow = [str(np.asarray(h).dtype) for h in have if np.asarray(h).dtype == np.float32]
+    if narrow:
+        raise ValueError(f"{len(narrow)} weights of the float64 twin are still float32")
+    target.set_weights(values)

@@ -1,0 +1,242 @@
+"""What the user names (``file.py:name``, ``package.module:name``) and what kind of thing it is.
+
+A name may stand for an object or for a zero-argument factory. A factory is better: it can be called
+again under a float64 policy, and each check starts from a fresh object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parity.errors import InvalidInput
+
+FRAMEWORK_MODULES = {"torch": "torch", "tensorflow": "tf", "keras": "tf", "tf_keras": "tf"}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One side of a pair.
+
+    Attributes:
+        label: how the user named it.
+        side: ``torch`` or ``tf``; None where nothing about the object tells.
+        kind: ``module``, ``function`` or ``optimizer``.
+        value: the object.
+        factory: makes a fresh one; None where the user gave the object itself.
+    """
+
+    label: str
+    side: str | None
+    kind: str
+    value: Any
+    factory: Callable[[], Any] | None = None
+
+
+def load(target: str) -> Any:
+    """Import what ``file.py:name`` or ``package.module:name`` points at.
+
+    Raises:
+        InvalidInput: no such file, module or name, or importing it failed.
+    """
+    path, separator, name = target.rpartition(":")
+    if not separator or not path or not name:
+        raise InvalidInput(
+            f"{target!r}: name a side as file.py:name or package.module:name"
+        )
+    module = _load_file(Path(path)) if path.endswith(".py") else _load_module(path)
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            raise InvalidInput(f"{target}: no {part!r} in {path}{_near(part, value)}")
+        value = getattr(value, part)
+    return value
+
+
+def resolve(value: Any, label: str) -> Subject:
+    """Find out what an object is; call it if it is a zero-argument factory.
+
+    Raises:
+        InvalidInput: the factory failed, or the object is of no kind that can be checked.
+    """
+    known = classify(value)
+    if known is not None:
+        return Subject(label, known[0], known[1], value)
+    if not callable(value):
+        raise InvalidInput(
+            f"{label}: a {type(value).__name__} is neither a module, an optimizer nor a callable"
+        )
+    if not _takes_nothing(value):
+        return Subject(label, framework_of(value), "function", value)
+    made = call_factory(value, label)
+    known = classify(made)
+    if known is not None:
+        return Subject(label, known[0], known[1], made, value)
+    if callable(made):
+        side = framework_of(made) or framework_of(value)
+        return Subject(label, side, "function", made, value)
+    raise InvalidInput(
+        f"{label}: the factory returned a {type(made).__name__}; it should return a module, an "
+        "optimizer or a callable"
+    )
+
+
+def call_factory(factory: Callable[[], Any], label: str) -> Any:
+    """Call it; its own exception becomes one line that says where it was raised."""
+    try:
+        return factory()
+    except Exception as error:
+        raise InvalidInput(f"{label}: the factory raised {describe(error)}") from error
+
+
+def classify(value: Any) -> tuple[str, str] | None:
+    """``(side, kind)`` of modules and optimizers; None for anything else."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        if isinstance(value, torch.nn.Module):
+            return "torch", "module"
+        if isinstance(value, torch.optim.Optimizer):
+            return "torch", "optimizer"
+    for name in ("keras", "tf_keras"):
+        keras = sys.modules.get(name)
+        if keras is None or not hasattr(keras, "layers"):
+            continue
+        if isinstance(value, keras.layers.Layer):
+            return "tf", "module"
+        if isinstance(value, keras.optimizers.Optimizer):
+            return "tf", "optimizer"
+    tf = sys.modules.get("tensorflow")
+    if tf is not None and isinstance(value, tf.Module) and callable(value):
+        return "tf", "module"
+    return None
+
+
+def framework_of(function: Callable[..., Any]) -> str | None:
+    """Which framework a function's code refers to; None if neither, or both."""
+    found = {
+        FRAMEWORK_MODULES[root]
+        for module in _modules_used(function, set())
+        if (root := module.split(".")[0]) in FRAMEWORK_MODULES
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _modules_used(function: Any, seen: set[int]) -> Iterator[str]:
+    """Names of the modules that a function's code, and the functions it uses, refer to."""
+    function = inspect.unwrap(function)
+    function = getattr(function, "python_function", function)  # tf.function
+    if isinstance(function, types.MethodType):
+        function = function.__func__
+    if not isinstance(function, types.FunctionType):
+        call = getattr(type(function), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            function = call
+        else:
+            yield str(getattr(function, "__module__", "") or "")
+            return
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield from _modules_in_code(function, function.__code__, seen)
+    for cell in function.__closure__ or ():
+        try:
+            yield from _modules_of(cell.cell_contents, seen)
+        except ValueError:  # an empty cell: a function still being defined
+            continue
+
+
+def _modules_in_code(
+    function: types.FunctionType, code: types.CodeType, seen: set[int]
+) -> Iterator[str]:
+    for name in code.co_names:
+        if name in function.__globals__:
+            yield from _modules_of(function.__globals__[name], seen)
+        elif name in FRAMEWORK_MODULES:  # imported inside the function
+            yield name
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _modules_in_code(function, constant, seen)
+
+
+def _modules_of(value: Any, seen: set[int]) -> Iterator[str]:
+    if isinstance(value, types.ModuleType):
+        yield value.__name__
+    elif isinstance(value, (types.FunctionType, types.MethodType)):
+        root = (value.__module__ or "").split(".")[0]
+        if root in FRAMEWORK_MODULES:
+            yield root
+        else:
+            yield from _modules_used(value, seen)
+    elif isinstance(value, type):
+        yield value.__module__
+    else:
+        yield type(value).__module__
+
+
+def _takes_nothing(value: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return not any(p.default is p.empty and p.kind not in variadic for p in parameters) and not any(
+        p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters
+    )
+
+
+def _load_file(path: Path) -> types.ModuleType:
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    path = path.resolve()
+    name = f"_parity_subject_{path.stem}_{abs(hash(str(path))):x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))  # so that the file can import its neighbours
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        sys.modules.pop(name, None)
+        raise InvalidInput(f"{path}: importing it raised {describe(error)}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _load_module(name: str) -> types.ModuleType:
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # as `python -m` does: the user's package is in the working folder
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise InvalidInput(f"{name}: no module named {error.name!r}") from None
+    except Exception as error:
+        raise InvalidInput(f"{name}: importing it raised {describe(error)}") from error
+
+
+def describe(error: BaseException) -> str:
+    """``ValueError: text (file.py:12)``: the user's own line, not one of a library."""
+    place = ""
+    for frame in inspect.getinnerframes(error.__traceback__) if error.__traceback__ else ():
+        if "site-packages" not in frame.filename and "/parity/" not in frame.filename:
+            place = f" ({Path(frame.filename).name}:{frame.lineno})"
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else ''}{place}"
+
+
+def _near(name: str, owner: Any) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [n for n in dir(owner) if not n.startswith("_")], n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,179 @@
+"""The pytest plugin: markers, the ``parity`` fixture, the summary and ``--parity-json``.
+
+Loaded by pytest in every environment that has this package, so it imports no framework. Rows
+travel in ``report.user_properties`` and so reach the main process under pytest-xdist too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from parity.errors import InvalidInput
+from parity.recorder import PROPERTY, ParityRecorder
+from parity.requirements import VARIABLE, missing, module_name, required
+from parity.results import SEVERITY, Results, Row
+from parity.summary import Line, summary_lines
+from parity.verdict import Verdict
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+MARKERS = (
+    "parity: compares paired implementations; added to every test that uses the parity fixture",
+    "gpu: needs a GPU",
+)
+_OWN_RUNS = ("gpu", "benchmark", "learning")
+"""Markers of suites with a run of their own: the fixture does not pull these into ``-m parity``."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("parity", "paired implementations")
+    group.addoption(
+        "--parity-json",
+        metavar="PATH",
+        default=None,
+        help="write the result of every parity check to PATH as JSON (schema 1)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    try:
+        needed = required()
+    except InvalidInput as error:
+        raise pytest.UsageError(str(error)) from None
+    path = config.getoption("--parity-json")
+    target = None if path is None else Path(config.invocation_params.dir) / path
+    if target is not None and target.is_dir():
+        raise pytest.UsageError(f"--parity-json: {path} is a directory; name a file")
+    if not hasattr(config, "workerinput"):  # under xdist the main process alone reports
+        config.pluginmanager.register(Collector(config, needed, target), "parity-collector")
+
+
+@pytest.fixture
+def parity(request: pytest.FixtureRequest) -> ParityRecorder:
+    """``parity.compare(torch=..., tf=...)``: assert that two sides agree and record the result."""
+    return ParityRecorder(request.node)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        uses = "parity" in getattr(item, "fixturenames", ())
+        if uses and not any(item.get_closest_marker(name) for name in _OWN_RUNS):
+            item.add_marker("parity")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    __tracebackhide__ = True
+    result = yield
+    recorder = pyfuncitem.funcargs.get("parity")
+    if isinstance(recorder, ParityRecorder) and recorder.recorded == 0:
+        recorder.fail("the test took the parity fixture and compared nothing: it proves nothing")
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    report = yield
+    # `report.keywords` cannot tell: the name of a folder called parity stands there too
+    report.parity_marked = item.get_closest_marker("parity") is not None
+    return report
+
+
+class Collector:
+    """Gathers the rows of all tests; writes the JSON and the summary at the end."""
+
+    def __init__(self, config: pytest.Config, needed: tuple[str, ...], path: Path | None) -> None:
+        self.config = config
+        self.needed = needed
+        self.path = path
+        self.results = Results()
+        self.complaints: list[str] = []
+        self.asked = False
+        """A test marked ``parity`` was met, or ``-m`` asked for some."""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        marked = bool(getattr(report, "parity_marked", False))
+        self.asked |= marked
+        node, results = report.nodeid, self.results
+        rows = [json.loads(str(v)) for k, v in report.user_properties if k == PROPERTY]
+        if rows:
+            results.rows[node] = rows
+            results.silent.discard(node)
+        if not (marked or rows) or hasattr(report, "wasxfail"):
+            return
+        if report.skipped:
+            results.skipped[node] = _skip_reason(report)
+        elif report.failed and not any(_is_bad(row) for row in rows):
+            results.errors[node] = _first_line(report)
+        elif report.when == "call" and report.passed and not rows:
+            results.silent.add(node)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.config.option.collectonly:
+            return
+        self.complaints = self._complaints()
+        if self.path is not None:
+            try:
+                self.results.save(self.path)
+            except OSError as error:
+                self.complaints.append(f"--parity-json: cannot write {self.path}: {error}")
+        green = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if self.complaints and session.exitstatus in green:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+        results = self.results
+        if results.rows or results.skipped or results.errors or self.complaints:
+            terminalreporter.section("parity")
+            table = self.config.get_verbosity() >= 0
+            lines = [*summary_lines(results, table=table)]
+            lines += [Line(text, "red") for text in self.complaints]
+            for line in lines:
+                markup = {line.style: True, "bold": line.style == "red"} if line.style else {}
+                terminalreporter.write_line(line.text, **markup)
+            if self.path is not None:
+                terminalreporter.write_line(f"written: {self.path}")
+
+    def _complaints(self) -> list[str]:
+        """Why the run as a whole must not be green, beyond its failed tests."""
+        found = []
+        if absent := missing(self.needed):
+            names = ", ".join(module_name(name) for name in absent)
+            found.append(f"{VARIABLE}: required but not installed: {names}")
+        asked = self.asked or _asks_for_parity(self.config.getoption("markexpr") or "")
+        if self.needed and asked and not self.results.rows:
+            found.append(f"{VARIABLE} is set, but this run executed no parity check")
+        if self.results.duplicates:
+            found.append("several checks share an id; see above")
+        return found
+
+
+def _asks_for_parity(expression: str) -> bool:
+    """True for ``-m`` expressions that select the marker, not for those that exclude it."""
+    return re.search(r"(?<!not )\bparity\b", expression) is not None
+
+
+def _is_bad(row: Row) -> bool:
+    return SEVERITY[row["verdict"]] > SEVERITY[Verdict.CHAOS.value]
+
+
+def _skip_reason(report: pytest.TestReport) -> str:
+    longrepr = report.longrepr
+    text = str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr)
+    return text.removeprefix("Skipped: ")
+
+
+def _first_line(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash is not None else str(report.longrepr)
+    return str(text).strip().partition("\n")[0]

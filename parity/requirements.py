@@ -1,0 +1,95 @@
+"""Which packages are here, and which must be: a missing one is a loud skip or a failure.
+
+``PARITY_REQUIRE=torch,tf,gym,gymnasium`` in the environment names the packages without which a run
+must not be green. Nothing here imports a package to look for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from parity.errors import InvalidInput
+
+VARIABLE = "PARITY_REQUIRE"
+
+MODULES: Mapping[str, str] = {
+    "torch": "torch",
+    "tf": "tensorflow",
+    "keras": "keras",
+    "gymnasium": "gymnasium",
+    "gym": "gym",
+    "mujoco": "mujoco",
+    "box2d": "Box2D",
+    "safetensors": "safetensors",
+}
+"""Name in ``PARITY_REQUIRE`` -> module to import."""
+
+_ALIASES = {"tensorflow": "tf"}
+_DISTRIBUTIONS = ("numpy", "torch", "tensorflow", "keras", "gymnasium", "gym", "mujoco", "box2d")
+
+
+def parse_required(text: str) -> tuple[str, ...]:
+    """The canonical names in a ``PARITY_REQUIRE`` value; empty for an empty one.
+
+    Raises:
+        InvalidInput: a name is not one of :data:`MODULES`; a misspelt requirement must not be an
+            unmet one.
+    """
+    names = []
+    for word in text.replace(",", " ").split():
+        name = _canonical(word)
+        if name not in MODULES:
+            close = get_close_matches(name, [*MODULES, *_ALIASES], n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise InvalidInput(
+                f"{VARIABLE}: unknown package {word!r}{hint} (known: {', '.join(MODULES)})"
+            )
+        if name not in names:
+            names.append(name)
+    return tuple(names)
+
+
+def required() -> tuple[str, ...]:
+    """What the environment's ``PARITY_REQUIRE`` names."""
+    return parse_required(os.environ.get(VARIABLE, ""))
+
+
+def missing(names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the packages that are not installed, by their names in ``PARITY_REQUIRE``.
+
+    Packages that it does not know are looked up as modules of that name.
+    """
+    return tuple(name for name in map(_canonical, names) if not _installed(name))
+
+
+def module_name(name: str) -> str:
+    """The module behind a name: ``tf`` is ``tensorflow``."""
+    return MODULES.get(_canonical(name), name)
+
+
+def installed_versions() -> dict[str, str | None]:
+    """Versions of the packages that can change a result; None where one is not installed."""
+    found: dict[str, str | None] = {}
+    for name in _DISTRIBUTIONS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _canonical(name: str) -> str:
+    lowered = name.lower()
+    known = _ALIASES.get(lowered, lowered)
+    return known if known in MODULES else name
+
+
+def _installed(name: str) -> bool:
+    try:
+        return find_spec(module_name(name)) is not None
+    except (ImportError, ValueError):  # blocked, or a stub without a spec in sys.modules
+        return False
