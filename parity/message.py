@@ -162,6 +162,16 @@ def _unmatched(name: str, d: Mapping[str, Any]) -> str:
     return f"unmatched: {name} is recorded by {present}, not by {missing}{hint}"
 
 
+def _gradient(name: str, d: Mapping[str, Any]) -> str:
+    where = printable(str(d.get("input", name)))
+    if d.get("found") == "none":
+        return (
+            f"no gradient reaches {where} on {d['side']}, where one must: it is detached, stopped, "
+            "or the output does not depend on it"
+        )
+    return f"a gradient reaches {where} on {d['side']}, where none may: a stop-gradient is missing"
+
+
 _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "nothing-compared": lambda name, d: (
         f"nothing was compared: {', '.join(d['sides'])} hold no values; "
@@ -185,9 +195,10 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
         f"{' at ' + printable(str(d['where'])) if d.get('where') else ''}; "
         "give both operands the same shape"
     ),
-    "gradient": lambda name, d: (
-        f"gradient reaches {name} on {d['side']} (largest {d['max_abs']:.3g}), where none may: "
-        "a stop-gradient is missing"
+    "gradient": _gradient,
+    "layer-error": lambda name, d: (
+        f"{name}: the layer of {d['side']} refuses the other side's input: "
+        f"{printable(str(d['error']))}"
     ),
     "retrace": lambda name, d: (
         f"{d['side']} traced {name} {d['traces']} times, declared {d['declared']}: something "

@@ -138,6 +138,7 @@ class Report:
             "max_ulp": max((d.max_ulp for d in differences), default=0.0),
             "allowed": worst.allowed if worst else 0.0,
             "headroom": _json_number(worst.headroom) if worst else None,
+            "problem": worst.problem if worst else None,
             "values_compared": self.values_compared,
             "first_divergence": first.name if first else None,
             "problems": [{"kind": p.kind, "name": p.name, **p.details} for p in self.problems],

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from parity.errors import InvalidInput
@@ -29,7 +28,6 @@ MODULES: Mapping[str, str] = {
 """Name in ``PARITY_REQUIRE`` -> module to import."""
 
 _ALIASES = {"tensorflow": "tf"}
-_DISTRIBUTIONS = ("numpy", "torch", "tensorflow", "keras", "gymnasium", "gym", "mujoco", "box2d")
 
 
 def parse_required(text: str) -> tuple[str, ...]:
@@ -69,17 +67,6 @@ def missing(names: Iterable[str]) -> tuple[str, ...]:
 def module_name(name: str) -> str:
     """The module behind a name: ``tf`` is ``tensorflow``."""
     return MODULES.get(_canonical(name), name)
-
-
-def installed_versions() -> dict[str, str | None]:
-    """Versions of the packages that can change a result; None where one is not installed."""
-    found: dict[str, str | None] = {}
-    for name in _DISTRIBUTIONS:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = None
-    return found
 
 
 def _canonical(name: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from parity.fingerprint import fingerprint
 from parity.report import SCHEMA
-from parity.requirements import VARIABLE, installed_versions
+from parity.requirements import VARIABLE
 from parity.trace import write_atomic
 from parity.verdict import Verdict
 
@@ -120,16 +120,5 @@ def plain(value: Any) -> Any:
 
 
 def environment() -> dict[str, Any]:
-    """The machine and the versions that a result depends on. Imports no framework."""
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "machine": platform.machine(),
-        "cpus": os.cpu_count(),
-        "packages": installed_versions(),
-        "require": os.environ.get(VARIABLE, ""),
-        "threads": {k: os.environ[k] for k in _THREAD_SETTINGS if k in os.environ},
-    }
-
-
-_THREAD_SETTINGS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+    """The machine, versions and settings that a result depends on. Imports no framework."""
+    return {**fingerprint(), "require": os.environ.get(VARIABLE, "")}

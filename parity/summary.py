@@ -41,13 +41,13 @@ def total_lines(results: Results) -> list[Line]:
     counts = ", ".join(f"{totals[v]} {v}" for v in SEVERITY if totals[v]) or "none ran"
     bad = totals["errors"] + sum(totals[v.value] for v in Verdict if not v.passes)
     style = "red" if bad else "green" if totals["checks"] else "yellow"
-    noun = "check" if totals["checks"] == 1 else "checks"
-    text = f"{totals['checks']} {noun}: {counts}; {totals['values_compared']:,} values compared"
+    text = f"{_checks(totals['checks'])}: {counts}; {totals['values_compared']:,} values compared"
     lines = [Line(line, style) for line in _wrap(text)]
     if results.skipped:
         reasons = Counter(results.skipped.values()).most_common()
         why = "; ".join(f"{reason} ({count})" for reason, count in reasons)
-        lines += [Line(t, "yellow") for t in _wrap(f"SKIPPED {len(results.skipped)} checks: {why}")]
+        text = f"SKIPPED {_checks(len(results.skipped))}: {why}"
+        lines += [Line(line, "yellow") for line in _wrap(text)]
     lines += _listed(results.errors, "RAISED before a verdict", "red")
     lines += _listed(results.silent, "COMPARED NOTHING though marked parity", "yellow")
     lines += _listed(results.duplicates, "SAME ID for several checks", "red")
@@ -89,9 +89,10 @@ def _table_line(group: list[Row]) -> Line:
 
 def _figure(row: Row) -> str:
     """The error, or the word for a difference that is not a number."""
-    word = row.get("problem") or next((p["kind"] for p in row.get("problems", ())), None)
-    if word not in (None, "values"):
-        return _SHORT.get(word, word)[:7]
+    kinds = [row.get("problem"), *(p["kind"] for p in row.get("problems", ()))]
+    for kind in kinds:
+        if kind not in (None, "values"):
+            return _SHORT.get(str(kind), str(kind))[:7]
     return f"{error_figure(row):.1e}"
 
 
@@ -119,6 +120,10 @@ def _count(values: int) -> str:
     return f"{values / 1e6:.1f}M" if values < 1e9 else f"{values / 1e9:.1f}G"
 
 
+def _checks(count: int) -> str:
+    return f"{count:,} check" if count == 1 else f"{count:,} checks"
+
+
 def _listed(names: Iterable[str], title: str, style: str) -> list[Line]:
     ordered = sorted(names)
     if not ordered:
@@ -136,8 +141,11 @@ def _wrap(text: str) -> list[str]:
 
 def _cut(text: Any, width: int) -> str:
     """At most ``width`` ASCII characters; the end tells names apart, so it is kept."""
-    text = str(text if text is not None else "-").encode("ascii", "replace").decode()
-    return text if len(text) <= width else text[: width // 3] + ".." + text[2 - width + width // 3 :]
+    shown = str(text if text is not None else "-").encode("ascii", "replace").decode()
+    if len(shown) <= width:
+        return shown
+    head = width // 3
+    return shown[:head] + ".." + shown[head + 2 - width :]
 
 
 def _number(value: Any) -> float:

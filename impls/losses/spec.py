@@ -194,6 +194,7 @@ def _check(
         gradients=tuple(a for a in arguments if a != "target"),
         no_gradient=tuple(a for a in arguments if a == "target"),
         per_sample=None if name == "td_error" else NONE,
+        modes=("eager", "xla") if case == "batch" else ("eager",),
         **fields,
     )
 

@@ -188,8 +188,8 @@ def require_names(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...
     if missing or unknown:
         raise ConfigError(f"values: missing {missing or 'none'}, unknown {unknown or 'none'}")
     for name, shape in shapes.items():
-        if tuple(values[name].shape) != shape:
-            raise ShapeError(f"{name} has shape {tuple(values[name].shape)}, expected {shape}")
+        if tuple(values[name].shape) != tuple(shape):
+            raise ShapeError(f"{name} has shape {tuple(values[name].shape)}, expected {tuple(shape)}")
 
 
 def _require_sizes(**sizes: int) -> None:

@@ -14,10 +14,9 @@ from parity.component import ErrorCase, Mutant, Side
 MUTANTS = (
     Mutant(
         id="last-hidden-layer-linear",
-        find="for name in self.layer_names[:-1]:\n            x = self.activation(getattr(self, name)(x))",
-        replace="for i, name in enumerate(self.layer_names[:-1]):\n"
-        "            x = getattr(self, name)(x)\n"
-        "            x = self.activation(x) if i == 0 else x",
+        find="x = self.activation(getattr(self, name)(x))",
+        replace="x = getattr(self, name)(x)\n"
+        "            x = x if name == self.layer_names[-2] else self.activation(x)",
         caught_by="module.make_mlp",
         because="the activation after the second layer was lost",
     ),
@@ -101,20 +100,19 @@ MUTANTS = (
         because="the second value comes from the first network: no twin at all",
     ),
     Mutant(
-        id="shared-network",
-        find="self.q2 = QNetwork(config, dtype=dtype, device=device)",
-        replace="self.q2 = self.q1",
+        id="twins-swapped",
+        find="        return self.q1(observation, action), self.q2(observation, action)",
+        replace="        return self.q2(observation, action), self.q1(observation, action)",
         caught_by="module.make_twin_critic",
-        because="both names hold one network",
+        because="the second network answers first",
         sibling="torch",
     ),
     Mutant(
-        id="shared-first-layer",
-        find='self.q2 = QNetwork(config, dtype=dtype, name="q2")',
-        replace='self.q2 = QNetwork(config, dtype=dtype, name="q2")\n'
-        "        self.q2.l1 = self.q1.l1",
-        caught_by="module.make_twin_critic",
-        because="a common trunk for two critics that are meant to be independent",
+        id="default-float32-layers",
+        find='kernel_initializer="zeros", dtype=dtype, name=f"l{i}"',
+        replace='kernel_initializer="zeros", name=f"l{i}"',
+        caught_by="module.make_mlp",
+        because="Keras's own default dtype: a float64 model of layers that cast to float32",
     ),
     Mutant(
         id="value-column",

@@ -177,7 +177,7 @@ MLP_CASES = {
     "order-100": (MLPConfig(3, (11, 7), 2), _batch(3, scale=100.0)),
     "one-hidden-layer": (MLPConfig(3, (11,), 2, "tanh"), _batch(3)),
     "linear": (MLPConfig(3, (), 2), _batch(3)),
-    "cartpole-logits": (MLPConfig(4, (64, 64), 2, "tanh"), _batch(4, batch=32)),
+    "cartpole-logits": (MLPConfig(4, (64, 64), 2, "tanh"), _batch(4)),
 }
 ACTOR_CASES = {
     "bound-1": (ActorConfig(3, 2, (11, 7)), _batch(3)),
@@ -187,15 +187,15 @@ ACTOR_CASES = {
     "single-row": (ActorConfig(3, 2, (11, 7), 2.0), _batch(3, batch=1)),
     "negative": (ActorConfig(3, 2, (11, 7), 2.0), _batch(3, shift=-3.0)),
     "order-100": (ActorConfig(3, 2, (11, 7), 2.0), _batch(3, scale=100.0)),
-    "width-256": (ActorConfig(17, 6, (256, 256), 0.4), _batch(17, batch=32)),
+    "width-256": (ActorConfig(17, 6, (256, 256), 0.4), _batch(17, batch=7)),
 }
 CRITIC_CASES = {
-    "narrow": (CriticConfig(3, 2, (11, 7)), _batch(3, 2)),
+    "distinct-sizes": (CriticConfig(3, 2, (11, 7)), _batch(3, 2)),
     "square": (CriticConfig(2, 2, (4, 4)), _batch(2, 2, batch=4)),
     "single-row": (CriticConfig(3, 2, (11, 7)), _batch(3, 2, batch=1)),
     "negative": (CriticConfig(3, 2, (11, 7)), _batch(3, 2, shift=-3.0)),
     "order-100": (CriticConfig(3, 2, (11, 7)), _batch(3, 2, scale=100.0)),
-    "width-256": (CriticConfig(17, 6, (256, 256)), _batch(17, 6, batch=32)),
+    "width-256": (CriticConfig(17, 6, (256, 256)), _batch(17, 6, batch=7)),
 }
 CHECKS = tuple(
     ModuleCheck(name=name, case=case, config=config, inputs=inputs)

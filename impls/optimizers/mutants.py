@@ -62,12 +62,20 @@ MUTANTS = (
     ),
     Mutant(
         "learning-rate-frozen",
-        find="self._learning_rate.assign(tf.cast(value, tf.float64))",
+        find="self._learning_rate.assign(_as(value, tf.float64))",
         replace="self._learning_rate = tf.constant(value, tf.float64)",
         caught_by=_ADAM,
         case="learning-rate-changes",
         mode="xla",
         because="the attribute is replaced instead of assigned: traced steps keep the old variable",
+    ),
+    Mutant(
+        "learning-rate-through-float32",
+        find="self._learning_rate.assign(_as(value, tf.float64))",
+        replace="self._learning_rate.assign(tf.cast(value, tf.float64))",
+        caught_by=_ADAM,
+        case="learning-rate-changes",
+        because="tf.cast makes a float32 tensor of a Python number before it casts it",
     ),
     Mutant(
         "step-not-counted",
@@ -116,7 +124,7 @@ MUTANTS = (
         because="Keras's form: the buffer holds updates, so a changed rate reaches it late",
     ),
     Mutant(
-        "rmsprop-mean-of-squares",
+        "rmsprop-mean-of-magnitudes",
         find='slots["mean"] + (1 - c.decay) * g)',
         replace='slots["mean"] + (1 - c.decay) * tf.abs(g))',
         caught_by=_RMSPROP,

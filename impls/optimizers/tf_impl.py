@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from impls.errors import ConfigError, DtypeError, ShapeError
@@ -71,7 +72,7 @@ class Optimizer(tf.Module):  # type: ignore[misc]
                     f"expected {tuple(variable.shape)}"
                 )
         for name, variable in mine.items():
-            variable.assign(tf.cast(slots[name], variable.dtype))
+            variable.assign(_as(slots[name], variable.dtype))
 
     @property
     def learning_rate(self) -> Any:
@@ -82,7 +83,7 @@ class Optimizer(tf.Module):  # type: ignore[misc]
         """Change the learning rate."""
         if isinstance(value, Real) and not (math.isfinite(value) and value >= 0):
             raise ConfigError(f"learning_rate={value!r}: must be finite and at least 0")
-        self._learning_rate.assign(tf.cast(value, tf.float64))
+        self._learning_rate.assign(_as(value, tf.float64))
 
     def _scalar(self, value: tf.Tensor) -> tf.Tensor:
         """A factor computed in float64, rounded once."""
@@ -178,6 +179,13 @@ def _variable(name: str, parameter: Any) -> tf.Variable:
     if not isinstance(variable, tf.Variable):
         raise ConfigError(f"parameter {name!r}: {type(parameter).__name__} is not a variable")
     return variable
+
+
+def _as(value: Any, dtype: tf.DType) -> tf.Tensor:
+    """Numbers, arrays and tensors in ``dtype``; ``tf.cast`` takes a number through float32."""
+    if not isinstance(value, (tf.Tensor, tf.Variable)):
+        value = np.asarray(value)
+    return tf.cast(value, dtype)
 
 
 def _require_names(what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from impls.replay_buffer.spec import (
     check_fields,
     check_ring,
     check_state,
+    takes_dtype_of,
 )
 
 
@@ -130,6 +131,4 @@ def _checked(
 
 def _array(value: Any, dtype: str) -> np.ndarray:
     """The value as an array; a Python number takes the field's dtype if it is of that kind."""
-    if isinstance(value, (bool, int, float)) and isinstance(value, bool) == (dtype == "bool"):
-        return np.asarray(value, dtype or None)
-    return np.asarray(value)
+    return np.asarray(value, dtype if takes_dtype_of(value, dtype) else None)

@@ -69,6 +69,13 @@ class ReplayBufferConfig:
         }
 
 
+def takes_dtype_of(value: Any, dtype: str) -> bool:
+    """True for a Python number that a field of this dtype holds without changing its kind."""
+    if dtype == "bool":
+        return type(value) is bool
+    return type(value) is int or (type(value) is float and dtype.startswith("float"))
+
+
 def check_fields(
     given: Mapping[str, tuple[tuple[int | None, ...], str]],
     layout: Mapping[str, tuple[tuple[int, ...], str]],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from impls.errors import ConfigError, DtypeError, EmptyBufferError, NonFiniteError, ShapeError
@@ -14,6 +15,7 @@ from impls.replay_buffer.spec import (
     check_fields,
     check_ring,
     check_state,
+    takes_dtype_of,
 )
 
 _DEVICES = {"cpu": "/CPU:0", "cuda": "/GPU:0"}
@@ -155,6 +157,6 @@ def _require_finite(name: str, values: tf.Tensor) -> tf.Tensor:
 
 def _tensor(value: Any, dtype: str) -> tf.Tensor:
     """The value as a tensor; a Python number takes the field's dtype if it is of that kind."""
-    if isinstance(value, (bool, int, float)) and isinstance(value, bool) == (dtype == "bool"):
-        return tf.constant(value, dtype or None)
-    return tf.convert_to_tensor(value)
+    if tf.is_tensor(value):
+        return tf.convert_to_tensor(value)
+    return tf.constant(np.asarray(value, dtype if takes_dtype_of(value, dtype) else None))

@@ -15,6 +15,7 @@ from impls.replay_buffer.spec import (
     check_fields,
     check_ring,
     check_state,
+    takes_dtype_of,
 )
 
 
@@ -147,9 +148,7 @@ def _tensor(value: Any, dtype: str) -> torch.Tensor:
     """The value as a tensor; a Python number takes the field's dtype if it is of that kind."""
     if isinstance(value, torch.Tensor):
         return value.detach()
-    if isinstance(value, (bool, int, float)) and isinstance(value, bool) == (dtype == "bool"):
-        return torch.tensor(value, dtype=getattr(torch, dtype, None))
-    return torch.tensor(np.asarray(value))
+    return torch.tensor(np.asarray(value, dtype if takes_dtype_of(value, dtype) else None))
 
 
 def _name(tensor: torch.Tensor) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from numbers import Real
 from typing import Any
 
@@ -31,8 +31,11 @@ def td_target(r_t: Any, discount_t: Any, v_t: Any) -> Any:
     return r_t + discount_t * v_t
 
 
-def td_target_vjp(value: Any, r_t: Any, discount_t: Any, v_t: Any) -> dict[str, Any]:
-    """Gradients of ``sum(value * td_target)``."""
+def td_target_vjp(
+    *, cotangents: Mapping[str, Any], r_t: Any, discount_t: Any, v_t: Any
+) -> dict[str, Any]:
+    """Gradients of ``sum(cotangent * td_target)``."""
+    value = cotangents["value"]
     return {"r_t": value.copy(), "discount_t": value * v_t, "v_t": value * discount_t}
 
 
@@ -50,9 +53,16 @@ def n_step_return(r_t: Any, discount_t: Any, v_t: Any, n: int, *, truncated: Any
 
 
 def n_step_return_vjp(
-    value: Any, r_t: Any, discount_t: Any, v_t: Any, n: int, *, truncated: Any = None
+    *,
+    cotangents: Mapping[str, Any],
+    r_t: Any,
+    discount_t: Any,
+    v_t: Any,
+    n: int,
+    truncated: Any = None,
 ) -> dict[str, Any]:
-    """Gradients of ``sum(value * n_step_return)`` in the rewards and the values."""
+    """Gradients of ``sum(cotangent * n_step_return)`` in the rewards and the values."""
+    value = cotangents["value"]
     r_grad, v_grad = np.zeros_like(r_t), np.zeros_like(v_t)
     for t, b, steps in _windows(r_t.shape, n, truncated):
         for k in range(steps):
@@ -69,11 +79,22 @@ def reward_to_go(r_t: Any, discount_t: Any, v_t: Any = None, *, truncated: Any =
 
 
 def reward_to_go_vjp(
-    value: Any, r_t: Any, discount_t: Any, v_t: Any = None, *, truncated: Any = None
+    *,
+    cotangents: Mapping[str, Any],
+    r_t: Any,
+    discount_t: Any,
+    v_t: Any = None,
+    truncated: Any = None,
 ) -> dict[str, Any]:
-    """Gradients of ``sum(value * reward_to_go)`` in the rewards and the values."""
-    v_t = np.zeros_like(r_t) if v_t is None else v_t
-    return n_step_return_vjp(value, r_t, discount_t, v_t, len(r_t), truncated=truncated)
+    """Gradients of ``sum(cotangent * reward_to_go)`` in the rewards and the values."""
+    return n_step_return_vjp(
+        cotangents=cotangents,
+        r_t=r_t,
+        discount_t=discount_t,
+        v_t=np.zeros_like(r_t) if v_t is None else v_t,
+        n=len(r_t),
+        truncated=truncated,
+    )
 
 
 def _windows(shape: tuple[int, int], n: int, truncated: Any) -> Iterator[tuple[int, int, int]]:

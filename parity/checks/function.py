@@ -64,7 +64,9 @@ class FunctionCheck(Check):
                 name: self._call(side, cast_inputs(inputs, side.dtype), options, scope)
                 for name, side in sides.items()
             }
-            self._write(recording, outcomes, inputs, scope)
+            for name, outcome in outcomes.items():
+                zeros = {n: np.zeros(np.shape(a), sides[name].dtype) for n, a in inputs.items()}
+                self._write(recording, name, outcome, zeros, scope)
         return recording
 
     def _call(
@@ -127,28 +129,38 @@ class FunctionCheck(Check):
     def _write(
         self,
         recording: Recording,
-        outcomes: Mapping[str, Outcome],
-        inputs: Mapping[str, np.ndarray],
+        name: str,
+        outcome: Outcome,
+        zeros: Mapping[str, np.ndarray],
         scope: str,
     ) -> None:
-        for name, (outputs, gradients, events) in outcomes.items():
-            trace = recording.traces[name]
-            for path, value in outputs.items():
-                trace.add(join(scope or "output", path), value)
-            for event in dict.fromkeys(events):
-                recording.problems.append(_broadcast_problem(name, scope or "output", event))
-            for source in self.gradients:
-                gradient = gradients.get(source)
-                if gradient is None:
-                    gradient = _zeros(inputs[source], outputs)
-                    details = {"side": name, "input": source, "found": "none", "wanted": "some"}
-                    recording.problems.append(Problem("gradient", f"grad/{source}", details))
-                trace.add(join(f"{scope}_grad" if scope else "grad", source), gradient)
-            for source in () if scope else self.no_gradient:
-                gradient = gradients.get(source)
-                if gradient is None:
-                    gradient = _zeros(inputs[source], outputs)
-                if np.any(gradient):
-                    details = {"side": name, "input": source, "found": "some", "wanted": "none"}
-                    recording.problems.append(Problem("gradient", f"no_grad/{source}", details))
-                trace.add(f"no_grad/{source}", gradient)
+        outputs, gradients, events = outcome
+        trace, problems = recording.traces[name], recording.problems
+        for path, value in outputs.items():
+            trace.add(join(scope or "output", path), value)
+        problems += [broadcast_problem(name, scope or "output", e) for e in dict.fromkeys(events)]
+        for source in self.gradients:
+            entry = join(f"{scope}_grad" if scope else "grad", source)
+            gradient = gradients.get(source)
+            trace.add(entry, zeros[source] if gradient is None else gradient)
+            if gradient is None:
+                details = {"side": name, "input": source, "found": "none", "wanted": "some"}
+                problems.append(Problem("gradient", entry, details))
+        for source in () if scope else self.no_gradient:
+            gradient = gradients.get(source)
+            trace.add(f"no_grad/{source}", zeros[source] if gradient is None else gradient)
+            if gradient is not None and np.any(gradient):
+                details = {"side": name, "input": source, "found": "some", "wanted": "none"}
+                problems.append(Problem("gradient", f"no_grad/{source}", details))
+
+
+def broadcast_problem(side: str, name: str, event: Broadcast) -> Problem:
+    """The finding that an operation's result outgrew operands of different rank."""
+    details = {
+        "side": side,
+        "operation": event.operation,
+        "shapes": [list(shape) for shape in event.shapes],
+        "result": list(event.result),
+        "where": event.where,
+    }
+    return Problem("broadcast", name, details)

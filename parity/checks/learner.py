@@ -26,7 +26,7 @@ Example = tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]
 class Learner(Protocol):
     """What a builder returns on every side.
 
-    Besides these it has one method per :class:`Link`, called with the link's inputs as keywords.
+    Besides these it has one method per :class:`Link`, called with the link's inputs in order.
     Values shaped like parameters cross as mappings ``name -> tensor`` in the framework's own
     layout; ``to_canonical`` and ``from_canonical`` turn them.
 
@@ -58,7 +58,7 @@ class Link:
 
     Attributes:
         name: of the method.
-        inputs: names of batch fields, draws, or outputs of earlier links.
+        inputs: its arguments, in order: names of batch fields, draws, outputs of earlier links.
         outputs: names of what it returns, in order; several come as a tuple.
         writes: globs of the state entries that it changes; it must change no other.
         constants: inputs through which no gradient of the (scalar) output may flow.
@@ -120,7 +120,7 @@ def tensors(side: Side, learner: Learner, values: Mapping[str, Any]) -> dict[str
 
 def call_link(learner: Learner, link: Link, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Call the link's method; its outputs by name, as arrays."""
-    returned = getattr(learner, link.name)(**inputs)
+    returned = getattr(learner, link.name)(*(inputs[name] for name in link.inputs))
     values: Sequence[Any] = returned if isinstance(returned, tuple) else (returned,)
     if not link.outputs:
         values = () if returned is None else values

@@ -12,7 +12,7 @@ The subject is a class named ``check.name`` with the constructor ``(config, para
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
@@ -20,6 +20,8 @@ import numpy as np
 
 from parity.backends.steps import Step, make_step, make_variable, write_variable
 from parity.checks import rng_for
+from parity.checks.learner import rounded, run_dtype
+from parity.checks.training import with_eager_twins
 from parity.component import Check, Recording, Side
 from parity.errors import InvalidInput
 from parity.report import Problem
@@ -54,13 +56,13 @@ class OptimizerCheck(Check):
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
         parameters, gradients = self._rounded_inputs()
-        everyone = _with_eager(sides)
+        everyone = with_eager_twins(sides)
         subjects = {name: _Subject(side, self, parameters) for name, side in everyone.items()}
         anchor = subjects.get("reference", next(iter(subjects.values())))
-        forced = any(side.dtype == "float32" for side in everyone.values())
+        forced = run_dtype(sides) == "float32"
         for index, gradient in enumerate(gradients):
             if forced:
-                state = _to_float32(anchor.state())
+                state = rounded(anchor.state(), "float32")
                 for subject in subjects.values():
                     subject.load(state)
             for subject in subjects.values():
@@ -81,7 +83,7 @@ class OptimizerCheck(Check):
                 f"{self.label}[{self.case}]: learning_rates names steps {late}, "
                 f"there are {len(gradients)}"
             )
-        return _to_float32(parameters), [_to_float32(g) for g in gradients]
+        return rounded(parameters, "float32"), [rounded(g, "float32") for g in gradients]
 
     def _retraces(self, subjects: Mapping[str, _Subject]) -> list[Problem]:
         return [
@@ -143,7 +145,7 @@ class _Subject:
             "slots": {name: to_numpy(s) for name, s in self.optimizer.slots().items()},
         }
 
-    def load(self, state: dict[str, Arrays]) -> None:
+    def load(self, state: Mapping[str, Arrays]) -> None:
         for name, variable in self.parameters.items():
             write_variable(variable, state["parameters"][name])
         dtype = np.dtype(self.side.dtype)
@@ -154,21 +156,3 @@ class _Subject:
     def moved(self, name: str, initial: np.ndarray) -> bool:
         now = self.side.backend.to_numpy(self.parameters[name])
         return not np.array_equal(now, initial.astype(now.dtype))
-
-
-def _with_eager(sides: Mapping[str, Side]) -> dict[str, Side]:
-    """The sides, and an eager twin of each compiled one, to tell the compiler's part."""
-    twins = {
-        f"{name}-eager": replace(side, name=f"{name}-eager", variant="eager")
-        for name, side in sides.items()
-        if side.variant != "eager" and not side.is_reference
-    }
-    return {**sides, **twins}
-
-
-def _to_float32(tree: Any) -> Any:
-    """Floating values rounded to float32 and held as float64: what every dtype can represent."""
-    if isinstance(tree, dict):
-        return {name: _to_float32(value) for name, value in tree.items()}
-    array = np.asarray(tree)
-    return array.astype(np.float32).astype(np.float64) if array.dtype.kind == "f" else array

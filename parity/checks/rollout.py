@@ -9,60 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from parity.backends import to_numpy
 from parity.checks import cast, rng_for
+from parity.checks.stepping import Stepper, WatchedEnvironment, WatchedPolicy
+from parity.compare import compare_arrays
 from parity.component import Check, Recording, Side
 from parity.errors import InvalidInput
-from parity.report import Problem, Report, build_report
-from parity.trace import Trace
+from parity.report import Entry, Problem, Report, build_report
+from parity.trace import Trace, join
 
-POLICY_FIELDS = ("output", "action")
-"""Made by the policy from the observation of the same step; every other field is the
-environment's answer to the actions so far."""
-
-
-class Transition(NamedTuple):
-    """One step, as it would be stored for learning.
-
-    ``next_observation`` is what the environment answered, also where the episode ends there.
-    """
-
-    observation: Any
-    action: Any
-    reward: Any
-    next_observation: Any
-    terminated: Any
-    truncated: Any
-
-
-class Stepper:
-    """The harness's own loop: steps an environment and begins the next episode at an end.
-
-    Episode ``k`` begins with ``reset(seed=seed + k)``.
-    """
-
-    def __init__(self, environment: Any, policy: Any, *, seed: int) -> None:
-        self.environment, self.policy, self.seed = environment, policy, seed
-        self.episode = 0
-        self.observation: Any = environment.reset(seed=seed)[0]
-
-    def step(self, noise: Any = None, *, action: Any = None) -> Transition:
-        """One step with the given action, or with the policy's."""
-        if action is None:
-            action = to_numpy(self.policy.act(self.observation, noise))
-        following, reward, terminated, truncated, _ = self.environment.step(action)
-        transition = Transition(
-            self.observation, action, reward, following, terminated, truncated
-        )
-        self.observation = following
-        if terminated or truncated:
-            self.episode += 1
-            self.observation = self.environment.reset(seed=self.seed + self.episode)[0]
-        return transition
+#: side -> entry name -> what the environment or the policy itself answered there.
+Answers = Mapping[str, Mapping[str, np.ndarray]]
+STORED = ("reward", "terminated", "truncated", "next_observation")
 
 
 def harness_stepper(side: Side, environment: Any, policy: Any, seed: int) -> Stepper:
@@ -79,9 +41,10 @@ class RolloutCheck(Check):
     and environments that were seeded alike must agree bit for bit. Free-running: each side lives
     with its own answers.
 
-    Entries of step t, in execution order: ``step/t/observation``, ``random_state``, ``output``,
-    ``action``, ``reward``, ``terminated``, ``truncated``, ``next_observation``. Where they part, a
-    float64 run adds the problem ``parted``: the first step and field, and who it was.
+    Entries of step t, in execution order: ``step/t/seed`` (of the last reset), ``observation``
+    (what the policy sees), ``random_state``, ``output`` (if forced), ``action``, ``applied`` (what
+    reached the environment), ``reward``, ``terminated``, ``truncated``, ``next_observation``.
+    Where they part, a float64 run adds the problem ``parted``, see :func:`parted`.
 
     Attributes:
         make_environment: a new environment; called once for each side.
@@ -111,16 +74,18 @@ class RolloutCheck(Check):
         if self.steps < 1:
             raise InvalidInput(f"steps={self.steps}: a rollout has at least one step")
         draws = self._draws()
-        loops = {name: self._loop(side) for name, side in sides.items()}
+        loops: dict[str, _Loop] = {}
         try:
+            for name, side in sides.items():
+                loops[name] = _Loop.of(self, side)
             for step in range(self.steps):
                 self._step(step, loops, None if draws is None else draws[step])
         finally:
             for loop in loops.values():
                 _close(loop.environment)
         traces = {name: loop.trace for name, loop in loops.items()}
-        dtype = next(s.dtype for s in sides.values() if not s.is_reference)
-        return Recording(traces, find_parted(self, traces, dtype))
+        answers = {name: loop.answers for name, loop in loops.items()}
+        return Recording(traces, find_parted(self, traces, answers, _dtype(sides)))
 
     def _draws(self) -> np.ndarray | None:
         if self.noise is None:
@@ -130,35 +95,35 @@ class RolloutCheck(Check):
             raise InvalidInput(f"noise has shape {draws.shape}, expected {self.steps} rows of it")
         return draws
 
-    def _loop(self, side: Side) -> _Loop:
-        environment = self.make_environment()
-        policy = self.make_policy(side)
-        stepper = self.make_stepper(side, environment, policy, self.seed)
-        return _Loop(side, environment, policy, stepper, Trace(side=side.name))
-
     def _step(self, step: int, loops: Mapping[str, _Loop], draw: np.ndarray | None) -> None:
-        leader = next(iter(loops.values()))
-        seen = np.array(to_numpy(leader.stepper.observation))
+        seen = np.array(to_numpy(next(iter(loops.values())).stepper.observation))
         forced: np.ndarray | None = None
         for loop in loops.values():
             noise = None if draw is None else cast(draw, loop.side.dtype)
-            observation = seen if self.forced else loop.stepper.observation
-            record: dict[str, Any] = {"observation": None}  # first in order, known after the step
-            if self.random_state is not None:
-                record["random_state"] = self.random_state(loop.environment)
-            if hasattr(loop.policy, "output"):
-                record["output"] = to_numpy(loop.policy.output(observation))
+            before = self._before(loop)
+            answered = {"observation": loop.environment.answers["observation"]}
             if self.forced:
-                action = to_numpy(loop.policy.act(observation, noise))
+                if hasattr(loop.policy.policy, "output"):
+                    before["output"] = to_numpy(loop.policy.output(seen))
+                action = to_numpy(loop.policy.act(seen, noise))
                 forced = action if forced is None else forced
                 transition = loop.stepper.step(noise, action=forced)
             else:
                 transition = loop.stepper.step(noise)
                 action = to_numpy(transition.action)
-            record["action"] = action
-            for name in ("observation", "reward", "terminated", "truncated", "next_observation"):
-                record[name] = getattr(transition, name)
-            loop.trace.extend(record, scope=f"step/{step}")
+            answered["action"] = action if loop.policy.action is None else loop.policy.action
+            answered |= {name: loop.environment.answers[name] for name in STORED}
+            after = {"action": action, "applied": loop.environment.applied}
+            after |= {name: getattr(transition, name) for name in STORED}
+            before["observation"] = transition.observation
+            loop.add(step, {**before, **after}, answered)
+
+    def _before(self, loop: _Loop) -> dict[str, Any]:
+        """The entries that precede the action; the observation's place is kept for it."""
+        entries = {"seed": np.int64(loop.environment.seed), "observation": None}
+        if self.random_state is not None:
+            entries["random_state"] = self.random_state(loop.environment.environment)
+        return entries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +131,7 @@ class EnvironmentCheck(Check):
     """Environments that should be one: the same seeds and actions, compared step by step.
 
     The sides are those of ``environments`` (``gymnasium``, ``gym``), not the frameworks; entries
-    are those of :class:`RolloutCheck` without the policy's.
+    are those of :class:`RolloutCheck` without seeds and the policy's.
 
     Attributes:
         environments: side name -> a new environment.
@@ -185,8 +150,7 @@ class EnvironmentCheck(Check):
     def record(self, sides: Mapping[str, Side]) -> Recording:
         """Run each environment on its own; ``sides`` only gives the dtype of the comparison."""
         traces = {name: self._trace(name, make) for name, make in self.environments.items()}
-        dtype = next(s.dtype for s in sides.values() if not s.is_reference)
-        return Recording(traces, find_parted(self, traces, dtype))
+        return Recording(traces, find_parted(self, traces, {}, _dtype(sides)))
 
     def _trace(self, name: str, make: Callable[[], Any]) -> Trace:
         environment, trace = make(), Trace(side=name)
@@ -197,15 +161,16 @@ class EnvironmentCheck(Check):
                 if self.random_state is not None:
                     record["random_state"] = self.random_state(environment)
                 transition = stepper.step(action=action)
-                for key in ("reward", "terminated", "truncated", "next_observation"):
-                    record[key] = getattr(transition, key)
+                record |= {key: getattr(transition, key) for key in STORED}
                 trace.extend(record, scope=f"step/{step}")
         finally:
             _close(environment)
         return trace
 
 
-def find_parted(check: Check, traces: Mapping[str, Trace], dtype: str) -> list[Problem]:
+def find_parted(
+    check: Check, traces: Mapping[str, Trace], answers: Answers, dtype: str
+) -> list[Problem]:
     """The problem ``parted``, where the traces of a float64 run differ.
 
     Only in float64: a float32 run that is over tolerance may be rounding, which its float64
@@ -214,41 +179,49 @@ def find_parted(check: Check, traces: Mapping[str, Trace], dtype: str) -> list[P
     if dtype != "float64":
         return []
     report = build_report(traces, tolerances=check.tolerances.get(dtype, {}), dtype=dtype)
-    details = parted(report)
+    details = parted(report, answers)
     return [] if details is None else [Problem("parted", details["entry"], details)]
 
 
-def parted(report: Report) -> dict[str, Any] | None:
+def parted(report: Report, answers: Answers | None = None) -> dict[str, Any] | None:
     """Where a rollout's sides part: ``entry``, ``step``, ``field``, ``who``; None if they do not.
 
-    ``who`` is ``policy`` where an output or action differs though everything before it agrees, the
-    observation it was given included; ``environment`` where its answer or its random generator
-    differs though every action before agrees. ``inputs_apart`` is the largest difference, within
-    tolerance, among the same two sides' inputs: a number far above rounding speaks for an
-    amplified difference rather than a new one.
+    ``who`` had equal inputs and gave another answer, everything before it being equal:
+    ``policy`` (an output or action), ``environment`` (an observation, reward, end, or its random
+    generator), or ``loop``: the environment and the policy themselves answered alike, and the code
+    that steps them seeded, applied or stored something else.
+    ``inputs_apart`` is the largest difference, within tolerance, between the same two sides' inputs
+    (the observation for a policy, the actions for the others): where it is not of rounding size,
+    the difference came from further up.
     """
     first = report.first_divergence
     if first is None or not first.name.startswith("step/"):
         return None
     _, step, name = first.name.split("/", 2)
-    by_policy = name.split("/")[0] in POLICY_FIELDS
     pair = next(d for d in first.differences if not d.agrees).sides
+    who = _who(first, name, pair, answers or {})
     before = report.entries[: report.entries.index(first)]
-    given = [e for e in before if _is_input(e.name, by_policy, int(step))]
-    differences = [d.max_abs for e in given if (d := e.pair(*pair)) is not None]
+    inputs = f"step/{step}/observation" if who == "policy" else None
+    given = [e for e in before if e.name == inputs or (not inputs and e.name.endswith("/applied"))]
+    apart = [d.max_abs for e in given if (d := e.pair(*pair)) is not None]
     return {
         "entry": first.name,
         "step": int(step),
         "field": name,
-        "who": "policy" if by_policy else "environment",
-        "inputs_apart": max(differences, default=0.0),
+        "who": who,
+        "inputs_apart": max(apart, default=0.0),
     }
 
 
-def _is_input(name: str, by_policy: bool, step: int) -> bool:
-    """Whether an entry is what the policy (its observation) or the environment (actions) was given."""
-    _, at, entry = name.split("/", 2)
-    return (int(at) == step and entry == "observation") if by_policy else entry == "action"
+def _who(first: Entry, name: str, pair: tuple[str, str], answers: Answers) -> str:
+    if name in ("seed", "applied"):
+        return "loop"
+    left, right = (answers.get(side, {}).get(first.name) for side in pair)
+    if left is not None and right is not None:
+        own = compare_arrays(left, right, tolerance=first.tolerance, check_dtype=False)
+        if own.agrees:
+            return "loop"
+    return "policy" if name in ("output", "action") else "environment"
 
 
 @dataclass
@@ -256,10 +229,27 @@ class _Loop:
     """What one side consists of during the recording."""
 
     side: Side
-    environment: Any
-    policy: Any
+    environment: WatchedEnvironment
+    policy: WatchedPolicy
     stepper: Any
     trace: Trace
+    answers: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, check: RolloutCheck, side: Side) -> _Loop:
+        environment = WatchedEnvironment(check.make_environment())
+        policy = WatchedPolicy(check.make_policy(side))
+        stepper = check.make_stepper(side, environment, policy, check.seed)
+        return cls(side, environment, policy, stepper, Trace(side=side.name))
+
+    def add(self, step: int, entries: Mapping[str, Any], answers: Mapping[str, Any]) -> None:
+        scope = join("step", str(step))
+        self.trace.extend(entries, scope=scope)
+        self.answers.update({join(scope, n): np.array(a) for n, a in answers.items()})
+
+
+def _dtype(sides: Mapping[str, Side]) -> str:
+    return next(side.dtype for side in sides.values() if not side.is_reference)
 
 
 def _close(environment: Any) -> None:

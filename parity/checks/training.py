@@ -150,9 +150,10 @@ class LinkCheck(TrainingCheck):
         """Gradient of the link's output with respect to an input that must get none."""
         if side.is_reference:
             return np.zeros_like(inputs[name])
-        others = {n: v for n, v in inputs.items() if n != name}
+        others = tensors(side, learner, inputs)
+        method = getattr(learner, self.name)
         _, gradients = side.backend.value_and_grad(
-            lambda **wrt: getattr(learner, self.name)(**tensors(side, learner, others), **wrt),
+            lambda **wrt: method(*(wrt.get(n, others[n]) for n in self.link.inputs)),
             {name: inputs[name]},
             wrt=(name,),
             cotangents=lambda _, shape: np.ones(shape),

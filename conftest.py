@@ -1,0 +1,55 @@
+"""Settings of every test run: thread counts, devices, import order, Hypothesis profiles."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+pytest_plugins = ("pytester",)
+
+# One thread per framework: sums in the same order on every machine, and test processes that run
+# side by side don't fight for cores. A value that is already set wins.
+for variable in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+    os.environ.setdefault(variable, "1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+
+class _TorchFirst(MetaPathFinder):
+    """Imports torch whenever TensorFlow is about to be: the other order has hung.
+
+    Both bring their own copies of OpenMP and protobuf; import sorting puts ``tensorflow`` first.
+    """
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        if fullname == "tensorflow" and "torch" not in sys.modules and find_spec("torch"):
+            importlib.import_module("torch")
+
+
+sys.meta_path.insert(0, _TorchFirst())
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hide GPUs unless this run is about them: a CPU suite must not depend on one, or fill one."""
+    asked = [config.getoption("markexpr") or "", *map(str, config.invocation_params.args)]
+    if not any("gpu" in text for text in asked):
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+
+
+if find_spec("hypothesis") is not None:
+    from hypothesis import HealthCheck, settings
+
+    # Examples call two frameworks, whose first call compiles: time says nothing about a test.
+    common: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("dev", max_examples=50, **common)
+    settings.register_profile("ci", max_examples=50, derandomize=True, print_blob=True, **common)
+    settings.register_profile("thorough", max_examples=1000, **common)
+    settings.load_profile(
+        os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
+    )

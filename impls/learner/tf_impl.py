@@ -1,0 +1,132 @@
+"""What learners have in common in TensorFlow: see ``spec.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from impls.learner.config import (
+    Layout,
+    require_fields,
+    require_finite,
+    require_rows,
+    require_state,
+    require_variant,
+)
+from impls.networks import tf_impl as networks
+from impls.optimizers import tf_impl as optimizers
+from impls.target_update import tf_impl as target_update
+
+
+class Learner:
+    """Networks, target networks and optimizers by name."""
+
+    def __init__(self, *, dtype: str, device: str, variant: str) -> None:
+        self.dtype, self.device = dtype, device
+        self.variant = require_variant("tf", variant)
+        self.networks: dict[str, networks.Network] = {}
+        self.targets: dict[str, networks.Network] = {}
+        self.parameters: dict[str, dict[str, tf.Variable]] = {}
+        self.target_parameters: dict[str, dict[str, tf.Variable]] = {}
+        self.optimizers: dict[str, optimizers.Optimizer] = {}
+        self.step = 0
+        self.traces = 0
+
+    def add(
+        self,
+        group: str,
+        make: Callable[..., networks.Network],
+        config: Any,
+        optimizer: optimizers.AdamConfig,
+    ) -> None:
+        """Make a network, its target network and its optimizer."""
+        self.networks[group] = make(config, dtype=self.dtype, device=self.device)
+        self.targets[group] = make(config, dtype=self.dtype, device=self.device)
+        self.targets[group].trainable = False
+        self.parameters[group] = _variables(self.networks[group])
+        self.target_parameters[group] = _variables(self.targets[group])
+        with tf.device(_device(self.device)):
+            self.optimizers[group] = optimizers.Adam(optimizer, self.parameters[group])
+
+    def state(self) -> dict[str, np.ndarray]:
+        state: dict[str, np.ndarray] = {}
+        for group, optimizer in self.optimizers.items():
+            state |= _under(f"slot/{group}", self.to_canonical(optimizer.slots()))
+            state |= _under(f"param/{group}", self.to_canonical(self.parameters[group]))
+        for group, values in self.target_parameters.items():
+            state |= _under(f"target/{group}", self.to_canonical(values))
+        rates = {group: optimizer.learning_rate for group, optimizer in self.optimizers.items()}
+        state |= _under("learning_rate", self.to_canonical(rates))
+        return {**state, "step": np.array(self.step, np.int64)}
+
+    def load_state(self, state: Mapping[str, np.ndarray]) -> None:
+        require_state(state, self.state())
+        for group, optimizer in self.optimizers.items():
+            networks.load_parameters(self.networks[group], _below(f"param/{group}", state))
+            optimizer.load_slots(_below(f"slot/{group}", state))
+            rate = np.asarray(state[f"learning_rate/{group}"], np.float64)
+            optimizer.set_learning_rate(tf.constant(rate))
+        for group, network in self.targets.items():
+            networks.load_parameters(network, _below(f"target/{group}", state))
+        self.step = int(state["step"])
+
+    def to_canonical(self, values: Mapping[str, tf.Tensor]) -> dict[str, np.ndarray]:
+        return networks.canonical(values)
+
+    def from_canonical(self, values: Mapping[str, np.ndarray]) -> dict[str, tf.Tensor]:
+        with tf.device(_device(self.device)):
+            return {name: tf.constant(v.astype(self.dtype)) for name, v in values.items()}
+
+    def gradients(self, tape: tf.GradientTape, loss: tf.Tensor, group: str) -> dict[str, tf.Tensor]:
+        """The gradient of a loss for one network's parameters, and no other's."""
+        parameters = self.parameters[group]
+        found = tape.gradient(loss, list(parameters.values()))
+        return dict(zip(parameters, found, strict=True))
+
+    def update_target(self, group: str, tau: float) -> None:
+        """Move one target network by Polyak averaging."""
+        target_update.polyak_update(self.target_parameters[group], self.parameters[group], tau)
+
+    def require(
+        self, what: str, given: Mapping[str, tf.Tensor], layout: Layout, finite: bool
+    ) -> None:
+        """Refuse tensors that do not fit the layout."""
+        fields = {name: (tuple(t.shape.as_list()), t.dtype.name) for name, t in given.items()}
+        require_fields(what, fields, layout)
+        require_rows({name: t.shape[0] for name, t in given.items()})
+        if finite:
+            require_finite(what, {name: t.numpy() for name, t in given.items()})
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as this learner's variant runs it; one graph per shape of its arguments."""
+        if self.variant == "eager":
+            return function
+
+        def counted(*arguments: Any) -> Any:
+            self.traces += 1  # Python: runs while tracing, and never again
+            return function(*arguments)
+
+        return tf.function(counted, autograph=False, jit_compile=self.variant == "xla")
+
+
+def _variables(network: networks.Network) -> dict[str, tf.Variable]:
+    """The ``tf.Variable`` inside each Keras variable: a tape accepts no other."""
+    return {n: p.value for n, p in networks.network_parameters(network).items()}
+
+
+def _under(prefix: str, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"{prefix}/{name}": value for name, value in values.items()}
+
+
+def _below(prefix: str, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    start = f"{prefix}/"
+    return {n[len(start) :]: v for n, v in state.items() if n.startswith(start)}
+
+
+def _device(device: str) -> str:
+    """``cuda:1`` -> ``/GPU:1``."""
+    kind, _, index = device.partition(":")
+    return f"/{'GPU' if kind == 'cuda' else kind.upper()}:{index or 0}"

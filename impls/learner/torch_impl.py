@@ -1,0 +1,145 @@
+"""What learners have in common in PyTorch: see ``spec.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from impls.learner.config import (
+    Layout,
+    require_fields,
+    require_finite,
+    require_rows,
+    require_state,
+    require_variant,
+)
+from impls.networks import torch_impl as networks
+from impls.optimizers import torch_impl as optimizers
+from impls.target_update import torch_impl as target_update
+
+
+class Learner:
+    """Networks, target networks and optimizers by name."""
+
+    def __init__(self, *, dtype: str, device: str, variant: str) -> None:
+        self.dtype, self.device = dtype, device
+        self.variant = require_variant("torch", variant)
+        self.networks: dict[str, nn.Module] = {}
+        self.targets: dict[str, nn.Module] = {}
+        self.parameters: dict[str, dict[str, Tensor]] = {}
+        self.target_parameters: dict[str, dict[str, Tensor]] = {}
+        self.optimizers: dict[str, optimizers.Optimizer] = {}
+        self.step = 0
+        self.traces = 0
+
+    def add(
+        self,
+        group: str,
+        make: Callable[..., nn.Module],
+        config: Any,
+        optimizer: optimizers.AdamConfig,
+    ) -> None:
+        """Make a network, its target network and its optimizer."""
+        self.networks[group] = make(config, dtype=self.dtype, device=self.device)
+        self.targets[group] = make(config, dtype=self.dtype, device=self.device)
+        self.targets[group].requires_grad_(False)
+        self.parameters[group] = networks.network_parameters(self.networks[group])
+        self.target_parameters[group] = networks.network_parameters(self.targets[group])
+        self.optimizers[group] = optimizers.Adam(optimizer, self.parameters[group])
+
+    def state(self) -> dict[str, np.ndarray]:
+        state: dict[str, np.ndarray] = {}
+        for group, optimizer in self.optimizers.items():
+            state |= _under(f"slot/{group}", self.to_canonical(optimizer.slots()))
+            state |= _under(f"param/{group}", self.to_canonical(self.parameters[group]))
+        for group, values in self.target_parameters.items():
+            state |= _under(f"target/{group}", self.to_canonical(values))
+        rates = {group: optimizer.learning_rate for group, optimizer in self.optimizers.items()}
+        state |= _under("learning_rate", self.to_canonical(rates))
+        return {**state, "step": np.array(self.step, np.int64)}
+
+    def load_state(self, state: Mapping[str, np.ndarray]) -> None:
+        require_state(state, self.state())
+        for group, optimizer in self.optimizers.items():
+            networks.load_parameters(self.networks[group], _below(f"param/{group}", state))
+            slots = _below(f"slot/{group}", state)
+            optimizer.load_slots({name: _turned(name, value) for name, value in slots.items()})
+            optimizer.set_learning_rate(float(state[f"learning_rate/{group}"]))
+        for group, network in self.targets.items():
+            networks.load_parameters(network, _below(f"target/{group}", state))
+        self.step = int(state["step"])
+
+    def to_canonical(self, values: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+        return networks.canonical(values)
+
+    def from_canonical(self, values: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+        dtype = getattr(torch, self.dtype)
+        return {
+            name: torch.tensor(_turned(name, value), dtype=dtype, device=self.device)
+            for name, value in values.items()
+        }
+
+    def gradients(self, loss: Tensor, group: str) -> dict[str, Tensor]:
+        """The gradient of a loss for one network's parameters, and no other's."""
+        parameters = self.parameters[group]
+        found = torch.autograd.grad(loss, list(parameters.values()))
+        return dict(zip(parameters, found, strict=True))
+
+    def update_target(self, group: str, tau: float) -> None:
+        """Move one target network by Polyak averaging."""
+        target_update.polyak_update(self.target_parameters[group], self.parameters[group], tau)
+
+    def require(self, what: str, given: Mapping[str, Tensor], layout: Layout, finite: bool) -> None:
+        """Refuse tensors that do not fit the layout."""
+        fields = {name: (tuple(t.shape), _dtype_name(t)) for name, t in given.items()}
+        require_fields(what, fields, layout)
+        require_rows({name: t.shape[0] for name, t in given.items()})
+        if finite and not all(
+            bool(torch.isfinite(t).all()) for t in given.values() if t.is_floating_point()
+        ):
+            require_finite(what, {name: t.detach().cpu().numpy() for name, t in given.items()})
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as this learner's variant runs it; one graph, or an error."""
+        if self.variant == "eager":
+            return function
+        run = torch.compile(function, fullgraph=True, dynamic=False, backend=self._inductor)
+
+        def call(*arguments: Any) -> Any:
+            with torch._dynamo.config.patch(_DYNAMO):
+                return run(*arguments)
+
+        return call
+
+    def _inductor(self, graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., Any]:
+        """Inductor, counting what it compiles."""
+        compiled: Callable[..., Any] = torch._inductor.compile(graph, inputs)
+        self.traces += 1
+        return compiled
+
+
+# trace_autograd_ops: autograd.grad inside of the graph, so that a whole step is one graph.
+# recompile_limit: learners of several sizes share their code; each compiles it for itself.
+_DYNAMO: dict[str, Any] = {"trace_autograd_ops": True, "recompile_limit": 64}
+
+
+def _under(prefix: str, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"{prefix}/{name}": value for name, value in values.items()}
+
+
+def _below(prefix: str, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    start = f"{prefix}/"
+    return {n[len(start) :]: v for n, v in state.items() if n.startswith(start)}
+
+
+def _turned(name: str, value: np.ndarray) -> np.ndarray:
+    """A dense kernel from canonical ``[in, out]`` to torch's ``[out, in]``."""
+    return np.array(value.T if name.rpartition("/")[2] == "kernel" else value)
+
+
+def _dtype_name(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

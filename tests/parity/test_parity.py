@@ -1,0 +1,38 @@
+"""The main job: every paired component, both frameworks against each other and the reference.
+
+One test per component, check, case, dtype and mode, generated from the specs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from impls import COMPONENTS, load_component
+from parity.recorder import ParityRecorder
+from parity.suite import SuiteCase, suite_cases
+from tests.support.ledger import LEDGER, complaint, read_ledger
+
+pytestmark = pytest.mark.parity
+
+CASES = suite_cases({f"impls.{name}": load_component(name) for name in COMPONENTS})
+ACCEPTED = read_ledger(LEDGER)
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler(case: SuiteCase) -> Iterator[None]:
+    """torch stops compiling a function after a few variants: each check gets a fresh count."""
+    yield
+    dynamo = sys.modules.get("torch._dynamo")
+    if case.mode != "eager" and dynamo is not None:
+        dynamo.reset()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_parity(case: SuiteCase, parity: ParityRecorder) -> None:
+    parity.require(*case.needs)
+    report = parity.check(case.run())
+    if why := complaint(report, ACCEPTED):
+        parity.fail(f"{report}\n{why}")
