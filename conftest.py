@@ -6,7 +6,9 @@ import importlib
 import os
 import sys
 from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,14 +24,27 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 
 class _TorchFirst(MetaPathFinder):
-    """Imports torch whenever TensorFlow is about to be: the other order has hung.
+    """Imports torch right before TensorFlow: the other order has hung.
 
-    Both bring their own copies of OpenMP and protobuf; import sorting puts ``tensorflow`` first.
+    Both bring their own OpenMP and protobuf, and sorted imports put ``tensorflow`` first. Only
+    executing the module counts: looking for its spec must not import anything.
     """
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        if fullname == "tensorflow" and "torch" not in sys.modules and find_spec("torch"):
-            importlib.import_module("torch")
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != "tensorflow":
+            return None
+        spec = PathFinder.find_spec(fullname, path)
+        if spec is None or spec.loader is None or "torch" in sys.modules:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            if find_spec("torch") is not None:
+                importlib.import_module("torch")
+            execute(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 sys.meta_path.insert(0, _TorchFirst())

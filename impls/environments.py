@@ -19,9 +19,13 @@ import numpy as np
 
 from impls.errors import ConfigError, NonFiniteError, ShapeError, UnknownEnvironmentError
 
-APIS: Mapping[str, str] = {"gymnasium": "gymnasium>=1.0", "gym": "gym==0.26.2"}
-#: folder of ``<api>/envs`` -> the extra that brings its simulator.
-EXTRAS: Mapping[str, str] = {"box2d": "box2d", "mujoco": "mujoco"}
+#: api -> its package and the versions that work here.
+APIS: Mapping[str, tuple[str, str]] = {
+    "gymnasium": ("gymnasium", ">=1.0"),
+    "gym": ("gym", "==0.26.2"),
+}
+SIMULATORS = ("box2d", "mujoco")
+"""Folders of ``<api>/envs`` that need an extra package, and the names of the pip extras for it."""
 
 
 class Environment:
@@ -109,18 +113,15 @@ def make_environment(
     keywords: dict[str, Any] = {"disable_env_checker": True}
     if max_episode_steps is not None:
         keywords["max_episode_steps"] = max_episode_steps
-    entry = _registered(package, env_id, api)
-    simulator = next((e for e in EXTRAS if f".envs.{e}" in entry), None)
+    simulator = _simulator(package, env_id, api)
     try:
         with _quiet_mujoco() if simulator == "mujoco" else nullcontext():
             env = package.make(env_id, **keywords)
-    except (package.error.DependencyNotInstalled, ImportError) as error:
-        extra = f"[{EXTRAS[simulator]}]" if simulator else ""
-        name, _, version = APIS[api].partition(">=" if ">=" in APIS[api] else "==")
-        pin = APIS[api][len(name) :] if version else ""
+    except (package.error.Error, ImportError) as error:
+        name, pin = APIS[api]
+        fix = f"; pip install '{name}[{simulator}]{pin}'" if simulator else ""
         raise UnknownEnvironmentError(
-            f"env_id={env_id!r}: a package it needs is missing ({error}); "
-            f"pip install '{name}{extra}{pin}'"
+            f"env_id={env_id!r}: {api} cannot make it: {error}{fix}"
         ) from error
     return Environment(env, env_id, api)
 
@@ -214,7 +215,7 @@ def _import_package(api: str) -> ModuleType:
             return importlib.import_module(api)
     except ImportError as error:
         raise UnknownEnvironmentError(
-            f"api={api!r}: the package {error.name!r} is missing; pip install '{APIS[api]}'"
+            f"api={api!r}: the package {error.name!r} is missing; pip install '{''.join(APIS[api])}'"
         ) from error
 
 
@@ -259,25 +260,25 @@ def _quiet_mujoco() -> Iterator[None]:
                 warnings.warn(f"MuJoCo: {message}", stacklevel=4)
 
 
-def _registered(package: ModuleType, env_id: str, api: str) -> str:
-    """Where the id's class is, as text; an unknown id is refused with its nearest names."""
+def _simulator(package: ModuleType, env_id: str, api: str) -> str | None:
+    """The simulator that a registered environment needs; an unknown id is refused."""
     registry: Mapping[str, Any] = sys.modules[f"{package.__name__}.envs.registration"].registry
-    if env_id in registry:
-        return str(registry[env_id].entry_point)
-    near = get_close_matches(str(env_id), registry, n=3, cutoff=0.6)
-    near += [i for i in registry if i.rpartition("-v")[0] == str(env_id).rpartition("-v")[0]]
-    listed = ", ".join(dict.fromkeys(near)) or f"none of the {len(registry)} known ids"
-    raise UnknownEnvironmentError(f"env_id={env_id!r}: unknown to {api}; similar: {listed}")
+    if env_id not in registry:
+        near = get_close_matches(str(env_id), registry, n=3, cutoff=0.6)
+        versions = [i for i in registry if i.rpartition("-v")[0] == str(env_id).rpartition("-v")[0]]
+        listed = ", ".join(dict.fromkeys(near + versions)) or f"none of {len(registry)} known ids"
+        raise UnknownEnvironmentError(f"env_id={env_id!r}: unknown to {api}; similar: {listed}")
+    entry = str(registry[env_id].entry_point)
+    return next((name for name in SIMULATORS if f".envs.{name}" in entry), None)
 
 
 def _words(state: Any) -> Iterator[int]:
-    """The numbers of a bit generator's state, each as 64-bit words, in the order of its keys."""
+    """The numbers of a bit generator's state in the order of its keys, as 64-bit words."""
     if isinstance(state, Mapping):
         for value in state.values():
             yield from _words(value)
     elif isinstance(state, np.ndarray):
         yield from (int(x) for x in state.reshape(-1))
-    elif not isinstance(state, str):
+    elif not isinstance(state, str):  # the generator's name
         yield int(state) & (2**64 - 1)
-        if int(state) >= 2**64 or isinstance(state, int) and not isinstance(state, bool):
-            yield int(state) >> 64
+        yield int(state) >> 64

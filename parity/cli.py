@@ -5,6 +5,7 @@ Exit codes: 0 the sides agree, 1 they differ, 2 misuse.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -27,6 +28,73 @@ def main() -> None:
     \b
     Exit codes: 0 the sides agree, 1 they differ, 2 misuse.
     """
+    # TensorFlow's notes about the machine would stand above the report; its errors still show
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+
+@main.command()
+@click.argument("side_a")
+@click.argument("side_b")
+@click.option("--inputs", "function", metavar="FILE:NAME", help="Function that returns inputs.")
+@click.option("--input", "drawn", multiple=True, metavar="SPEC", help="state=float32[13,3] ...")
+@click.option("--train/--eval", "training", default=False, help="Mode of the modules.")
+@click.option("--weights", type=click.Choice(["copy", "keep"]), default="copy", show_default=True)
+@click.option("--steps", default=5, show_default=True, help="Steps of two optimizers.")
+@click.option("--seed", default=0, show_default=True, help="Seed of drawn inputs.")
+@click.option("--map", "map_file", type=click.Path(path_type=Path), help="torch: tf layer names.")
+@click.option("--strict", is_flag=True, help="A latent difference is a failure too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
+@click.option("-v", "--verbose", count=True, help="All differing entries; -vv: agreeing ones too.")
+def check(
+    side_a: str,
+    side_b: str,
+    function: str | None,
+    drawn: tuple[str, ...],
+    training: bool,
+    weights: str,
+    steps: int,
+    seed: int,
+    map_file: Path | None,
+    strict: bool,
+    as_json: bool,
+    verbose: int,
+) -> NoReturn:
+    """Check your own pair: modules, functions or optimizers of both frameworks.
+
+    SIDE_A and SIDE_B are file.py:name or package.module:name, in either order; each names an
+    object, or a function without arguments that makes one.
+
+    \b
+    parity check port.py:torch_actor port.py:tf_actor --input state=float32[13,3]
+    parity check port.py:torch_loss port.py:tf_loss --inputs port.py:batch
+    parity check port.py:torch_adam port.py:tf_adam --steps 10
+    """
+    from parity.debug.check import check as check_sides
+    from parity.debug.inputs import from_descriptions, from_function, read_map
+    from parity.errors import ParityError
+    from parity.verdict import Verdict
+
+    if function and drawn:
+        fail("give --inputs or --input, not both")
+    try:
+        inputs: Any = from_descriptions(drawn, seed=seed) if drawn else None
+        if function:
+            inputs = from_function(function, seed=seed)
+        report = check_sides(
+            side_a,
+            side_b,
+            inputs,
+            training=training,
+            steps=steps,
+            transfer=weights,
+            names=read_map(map_file) if map_file else None,
+            seed=seed,
+        )
+    except ParityError as error:
+        fail(str(error))
+    show(report, as_json=as_json, verbosity=verbose)
+    tolerated = report.passed or (report.verdict is Verdict.LATENT and not strict)
+    sys.exit(AGREE if tolerated else DIFFER)
 
 
 @main.command()
@@ -151,8 +219,6 @@ def show(report: Report, *, as_json: bool, verbosity: int) -> None:
 
 def colour_wanted() -> bool | None:
     """False under ``NO_COLOR``; None leaves it to the terminal."""
-    import os
-
     return False if os.environ.get("NO_COLOR") else None
 
 

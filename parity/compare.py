@@ -145,7 +145,7 @@ class _Scan:
     def _judge(self, start: int, gap: np.ndarray, magnitude: np.ndarray) -> None:
         scale = magnitude
         if self.reference is not None:
-            known = np.abs(self.reference[start : start + gap.size].astype(np.float64))
+            known = np.abs(self.reference[start : start + gap.size]).astype(np.float64)
             scale = np.where(np.isfinite(known), known, magnitude)
         share = gap / np.maximum(scale, 1.0)
         worst = int(np.argmax(share))

@@ -130,9 +130,7 @@ def kind_of(framework: str, layer: Any) -> str:
     return layout.kind if layout is not None else type(layer).__name__
 
 
-def layer_slots(
-    framework: str, path: str, layer: Any, own: Mapping[str, Native]
-) -> list[Slot]:
+def layer_slots(framework: str, path: str, layer: Any, own: Mapping[str, Native]) -> list[Slot]:
     """The slots of the tensors that one layer itself holds.
 
     Args:
@@ -141,11 +139,12 @@ def layer_slots(
     """
     layout = layout_of(framework, layer)
     found, used = [], set(layout.ignored if layout else ())
-    for tensor in layout.tensors.get(framework, ()) if layout else ():
-        if all(name in own for name in tensor.native):
-            natives = tuple(own[name] for name in tensor.native)
-            found.append(_slot(_join(path, tensor.name), layout.kind, layer, tensor, natives))
-            used.update(tensor.native)
+    if layout is not None:
+        for tensor in layout.tensors.get(framework, ()):
+            if all(name in own for name in tensor.native):
+                natives = tuple(own[name] for name in tensor.native)
+                found.append(_slot(_join(path, tensor.name), layout.kind, layer, tensor, natives))
+                used.update(tensor.native)
     library = library_class(framework, layer)
     kind = OWN if library is None else f"{UNLISTED} {library}"
     for name, native in own.items():

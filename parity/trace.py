@@ -7,6 +7,7 @@ between two traces is the place where their subjects part.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -65,7 +66,8 @@ class Trace:
                 f"{self.side or 'trace'}: entry {name!r} holds {array.dtype} values "
                 f"({type(value).__name__}); a trace holds numbers"
             )
-        self._entries[name] = np.array(array, copy=True)
+        native = array.dtype.newbyteorder("=")  # a foreign byte order is storage, not a dtype
+        self._entries[name] = np.array(array, dtype=native, copy=True)
 
     def extend(self, entries: Mapping[str, Any], *, scope: str = "") -> None:
         """Append several entries, each under ``scope/``."""
@@ -100,13 +102,27 @@ class Trace:
         return f"Trace(side={self.side!r}, entries={len(self)})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the trace as safetensors. The file appears whole or not at all."""
+        """Write the trace as safetensors. The file appears whole or not at all.
+
+        Raises:
+            InvalidInput: metadata that is not JSON, or a dtype that the format lacks.
+        """
+        from safetensors import SafetensorError
         from safetensors.numpy import save
 
-        header = {"format": FORMAT, "side": self.side, "order": self.names, "meta": self.meta}
-        # safetensors drops the byte order of numpy and wants contiguous data
+        header = {
+            "format": FORMAT,
+            "side": self.side,
+            "order": self.names,
+            "meta": self.meta,
+            "sha256": _digest(self._entries),
+        }
+        # safetensors wants contiguous data
         arrays = {n: np.ascontiguousarray(a).reshape(a.shape) for n, a in self.items()}
-        data = save(arrays, metadata={"parity": json.dumps(header)})
+        try:
+            data = save(arrays, metadata={"parity": json.dumps(header)})
+        except (KeyError, TypeError, ValueError, SafetensorError) as error:
+            raise InvalidInput(f"{path}: this trace cannot be stored ({error!r})") from None
         write_atomic(Path(path), data)
 
     @classmethod
@@ -147,13 +163,25 @@ def _read_safetensors(
                 return {name: file.get_tensor(name) for name in sorted(file.keys())}, None
             if sorted(header["order"]) != sorted(file.keys()):
                 raise InvalidInput(f"{path}: the entries named in its header are not all there")
-            return {name: file.get_tensor(name) for name in header["order"]}, header
+            entries = {name: file.get_tensor(name) for name in header["order"]}
+            if _digest(entries) != header["sha256"]:
+                raise InvalidInput(f"{path}: damaged, its values are not those that were written")
+            return entries, {"side": header["side"], "meta": header["meta"]}
     except InvalidInput:
         raise
     except FileNotFoundError:
         raise InvalidInput(f"{path}: no such file") from None
-    except (OSError, SafetensorError, ValueError, KeyError) as error:
-        raise InvalidInput(f"{path}: not a readable trace ({error})") from None
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"{path}: not a readable trace ({error!r})") from None
+
+
+def _digest(entries: Mapping[str, np.ndarray]) -> str:
+    """Of names, dtypes, shapes and values: safetensors itself checks nothing but its header."""
+    digest = hashlib.sha256()
+    for name, array in entries.items():
+        digest.update(f"{name}:{array.dtype}:{array.shape}:".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def join(*parts: str) -> str:

@@ -64,7 +64,9 @@ def slots(module: Any) -> list[Slot]:
     for side, package in (("torch", "torch"), ("tf", "tensorflow"), ("reference", "numpy")):
         if package in sys.modules and get_backend(side).is_module(module):
             return get_backend(side).slots(module)
-    raise InvalidInput(f"{type(module).__name__} is no torch, TensorFlow, Keras or reference module")
+    raise InvalidInput(
+        f"{type(module).__name__} is no torch, TensorFlow, Keras or reference module"
+    )
 
 
 def _movable(module: Any, role: str) -> list[Slot]:
@@ -127,7 +129,9 @@ def _suggest(path: str, shape: tuple[int, ...], others: Mapping[str, tuple[int, 
     """The unmatched name of the other side that was probably meant; said, never acted on."""
     fitting = [name for name, s in others.items() if s == shape]
     near = get_close_matches(path, fitting or list(others), n=1, cutoff=0.3) or fitting[:1]
-    return f"; the nearest unmatched on the other side is {near[0]} {others[near[0]]}" if near else ""
+    return (
+        f"; the nearest unmatched on the other side is {near[0]} {others[near[0]]}" if near else ""
+    )
 
 
 def _misfit(slot: Slot, value: np.ndarray, kind: str | None) -> list[str]:
@@ -138,12 +142,16 @@ def _misfit(slot: Slot, value: np.ndarray, kind: str | None) -> list[str]:
         hint = ""
         if tuple(value.shape)[::-1] == tuple(slot.shape):
             hint = "; one is the transpose of the other: a kernel is [in, out] here"
-        found.append(f"{slot.path}: shape {value.shape} in the source, {slot.shape} in the target{hint}")
+        found.append(
+            f"{slot.path}: shape {value.shape} in the source, {slot.shape} in the target{hint}"
+        )
         return found
     dtype = slot.get().dtype
     with np.errstate(over="ignore", invalid="ignore"):
         narrowed = value.astype(dtype)
-        exact = np.array_equal(narrowed.astype(value.dtype), value, equal_nan=value.dtype.kind == "f")
+        exact = np.array_equal(
+            narrowed.astype(value.dtype), value, equal_nan=value.dtype.kind == "f"
+        )
     if not exact:
         found.append(f"{slot.path}: {value.dtype} values do not fit {dtype} without loss")
     return found

@@ -83,8 +83,7 @@ class DDPG(Learner):
     def update(self, batch: Mapping[str, Array], draws: Mapping[str, Array]) -> Arrays:
         c = self.config
         layout = transition_layout(c.observation_size, c.action_size, "float64")
-        self.require("batch", batch, layout, c.check_finite)
-        self.require("draws", draws, {}, c.check_finite)
+        self.require(batch, draws, {"batch": layout, "draws": {}}, c.check_finite)
         self.values["step"] += 1
         s, a, s_next = batch["observation"], batch["action"], batch["next_observation"]
         made: Arrays = {}

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from impls.ddpg.config import GROUPS, DDPGConfig, initial_state
-from impls.learner.config import require_group, transition_layout
+from impls.learner.config import Layouts, require_group, transition_layout
 from impls.learner.tf_impl import Learner
 from impls.losses import tf_impl as losses
 from impls.networks import tf_impl as networks
@@ -29,7 +29,8 @@ class DDPG(Learner):
         self.add("critic", networks.make_mlp, config.critic, critic)
         self.add("actor", networks.make_actor, config.actor, AdamConfig(config.actor_learning_rate))
         self.load_state(initial_state(config, np.random.default_rng(0)))
-        self._layout = transition_layout(config.observation_size, config.action_size, dtype)
+        layout = transition_layout(config.observation_size, config.action_size, dtype)
+        self._layouts: Layouts = {"batch": layout, "draws": {}}
         self._compiled_chain = self.compiled(self._chain)
 
     def target_action(self, next_observation: tf.Tensor) -> tf.Tensor:
@@ -50,7 +51,9 @@ class DDPG(Learner):
     def td_error(self, observation: tf.Tensor, action: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         return losses.td_error(_q(self.networks["critic"], observation, action), target)
 
-    def critic_loss(self, observation: tf.Tensor, action: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+    def critic_loss(
+        self, observation: tf.Tensor, action: tf.Tensor, target: tf.Tensor
+    ) -> tf.Tensor:
         return losses.mse_loss(_q(self.networks["critic"], observation, action), target)
 
     def critic_gradients(
@@ -90,10 +93,9 @@ class DDPG(Learner):
         self.optimizers[group].set_learning_rate(value)
 
     def update(self, batch: Mapping[str, tf.Tensor], draws: Mapping[str, tf.Tensor]) -> Tensors:
-        self.require("batch", batch, self._layout, self.config.check_finite)
-        self.require("draws", draws, {}, self.config.check_finite)
+        self.require(batch, draws, self._layouts, self.config.check_finite)
         self.step += 1
-        return self._compiled_chain(*(batch[name] for name in self._layout))
+        return self._compiled_chain(*(batch[name] for name in self._layouts["batch"]))
 
     def _chain(
         self,
@@ -108,9 +110,7 @@ class DDPG(Learner):
         made: Tensors = {}
         next_action = self.target_action(next_observation)
         made["target"] = self.target(reward, next_observation, next_action, terminated, truncated)
-        made["critic_loss"], gradients = self.critic_gradients(
-            observation, action, made["target"]
-        )
+        made["critic_loss"], gradients = self.critic_gradients(observation, action, made["target"])
         if self.config.max_gradient_norm is not None:
             gradients, made["critic_norm"] = self.clip_critic(gradients)
         self.apply_critic(gradients)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from impls.ddpg.config import GROUPS, DDPGConfig, initial_state
-from impls.learner.config import require_group, transition_layout
+from impls.learner.config import Layouts, require_group, transition_layout
 from impls.learner.torch_impl import Learner
 from impls.losses import torch_impl as losses
 from impls.networks import torch_impl as networks
@@ -30,7 +30,8 @@ class DDPG(Learner):
         self.add("critic", networks.make_mlp, config.critic, critic)
         self.add("actor", networks.make_actor, config.actor, AdamConfig(config.actor_learning_rate))
         self.load_state(initial_state(config, np.random.default_rng(0)))
-        self._layout = transition_layout(config.observation_size, config.action_size, dtype)
+        layout = transition_layout(config.observation_size, config.action_size, dtype)
+        self._layouts: Layouts = {"batch": layout, "draws": {}}
         self._compiled_chain = self.compiled(self._chain)
 
     def target_action(self, next_observation: Tensor) -> Tensor:
@@ -94,10 +95,9 @@ class DDPG(Learner):
         self.optimizers[group].set_learning_rate(value)
 
     def update(self, batch: Mapping[str, Tensor], draws: Mapping[str, Tensor]) -> Tensors:
-        self.require("batch", batch, self._layout, self.config.check_finite)
-        self.require("draws", draws, {}, self.config.check_finite)
+        self.require(batch, draws, self._layouts, self.config.check_finite)
         self.step += 1
-        return self._compiled_chain(*(batch[name] for name in self._layout))
+        return self._compiled_chain(*(batch[name] for name in self._layouts["batch"]))
 
     def _chain(
         self,
@@ -112,9 +112,7 @@ class DDPG(Learner):
         made: Tensors = {}
         next_action = self.target_action(next_observation)
         made["target"] = self.target(reward, next_observation, next_action, terminated, truncated)
-        made["critic_loss"], gradients = self.critic_gradients(
-            observation, action, made["target"]
-        )
+        made["critic_loss"], gradients = self.critic_gradients(observation, action, made["target"])
         if self.config.max_gradient_norm is not None:
             gradients, made["critic_norm"] = self.clip_critic(gradients)
         self.apply_critic(gradients)

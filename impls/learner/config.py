@@ -19,6 +19,10 @@ Layout = Mapping[str, tuple[tuple[int, ...], str]]
 """Field name -> shape of one row, dtype name."""
 
 
+Layouts = Mapping[str, Layout]
+"""Argument of ``update`` (``batch``, ``draws``) -> its layout."""
+
+
 def transition_layout(observation_size: int, action_size: int, dtype: str) -> Layout:
     """The fields of a batch of transitions with continuous actions."""
     return {
@@ -56,51 +60,52 @@ def require_variant(side: str, variant: str) -> str:
     return variant
 
 
-def require_fields(
-    what: str, given: Mapping[str, tuple[Sequence[int | None], str]], layout: Layout
+def require_arguments(
+    given: Mapping[str, Mapping[str, tuple[Sequence[int | None], str]]], layouts: Layouts
 ) -> None:
-    """Refuse arrays whose names, shapes ``[B, *row]`` or dtypes are not those of the layout.
+    """Refuse arrays whose names, shapes ``[B, *row]`` or dtypes are not those of the layouts.
 
     Args:
-        what: name of the argument, for messages: ``batch`` or ``draws``.
-        given: field name -> (shape, dtype name); a size is None where tracing does not know it.
+        given: argument (``batch``, ``draws``) -> field name -> (shape, dtype name); a size is None
+            where tracing does not know it.
 
     Raises:
         ShapeError: a field is missing or unknown, a shape is wrong, B differs or is 0.
         DtypeError: a dtype is wrong; nothing is cast.
     """
-    if set(given) != set(layout):
-        raise ShapeError(f"{what} has the fields {sorted(given)}, expected {sorted(layout)}")
-    for name, (row, dtype) in layout.items():
-        shape, given_dtype = given[name]
-        if len(shape) != len(row) + 1 or tuple(shape[1:]) != row:
-            wanted = ", ".join(["B", *map(str, row)])
-            raise ShapeError(f"{what}[{name!r}] has shape {list(shape)}, expected [{wanted}]")
-        if given_dtype != dtype:
-            raise DtypeError(f"{what}[{name!r}] is {given_dtype}, expected {dtype}")
-
-
-def require_rows(rows: Mapping[str, int | None]) -> None:
-    """Refuse fields that differ in the number of rows, or that have none."""
-    known = {name: count for name, count in rows.items() if count is not None}
-    if len(set(known.values())) > 1:
-        shown = ", ".join(f"{name} {count}" for name, count in known.items())
+    rows: dict[str, int] = {}
+    for what, layout in layouts.items():
+        if set(given[what]) != set(layout):
+            raise ShapeError(
+                f"{what} has the fields {sorted(given[what])}, expected {sorted(layout)}"
+            )
+        for name, (row, dtype) in layout.items():
+            shape, given_dtype = given[what][name]
+            if len(shape) != len(row) + 1 or tuple(shape[1:]) != row:
+                wanted = ", ".join(["B", *map(str, row)])
+                raise ShapeError(f"{what}[{name!r}] has shape {list(shape)}, expected [{wanted}]")
+            if given_dtype != dtype:
+                raise DtypeError(f"{what}[{name!r}] is {given_dtype}, expected {dtype}")
+            if shape[0] is not None:
+                rows[name] = shape[0]
+    if len(set(rows.values())) > 1:
+        shown = ", ".join(f"{name} {count}" for name, count in rows.items())
         raise ShapeError(f"expected one number of rows B, got {shown}")
-    if 0 in known.values():
+    if 0 in rows.values():
         raise ShapeError("the batch has 0 rows, expected at least 1")
 
 
-def require_finite(what: str, arrays: Mapping[str, np.ndarray]) -> None:
+def require_finite(given: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     """Refuse NaN and infinity; the message names the field, the row and the value.
 
     Raises:
         NonFiniteError: for the first one found.
     """
-    for name, array in arrays.items():
-        if array.dtype.kind != "f":
-            continue
-        if (bad := ~np.isfinite(array)).any():
-            index = [int(i) for i in np.argwhere(bad)[0]]
+    for what, arrays in given.items():
+        for name, array in arrays.items():
+            if array.dtype.kind != "f" or np.isfinite(array).all():
+                continue
+            index = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
             raise NonFiniteError(
                 f"{what}[{name!r}]{index} is {array[tuple(index)]}: every value must be finite"
             )

@@ -15,12 +15,11 @@ import numpy as np
 
 from impls.errors import ConfigError
 from impls.learner.config import (
-    Layout,
+    Layouts,
+    require_arguments,
     require_at_least_zero,
-    require_fields,
     require_finite,
     require_group,
-    require_rows,
     require_state,
 )
 
@@ -59,13 +58,17 @@ class Learner:
     def from_canonical(self, values: Mapping[str, Array]) -> Arrays:
         return {name: np.array(value, np.float64) for name, value in values.items()}
 
-    def require(self, what: str, given: Mapping[str, Array], layout: Layout, finite: bool) -> None:
-        """Refuse arrays that do not fit the layout."""
-        fields = {name: (np.shape(a), str(np.asarray(a).dtype)) for name, a in given.items()}
-        require_fields(what, fields, layout)
-        require_rows({name: len(array) for name, array in given.items()})
+    def require(
+        self, batch: Mapping[str, Array], draws: Mapping[str, Array], layouts: Layouts, finite: bool
+    ) -> None:
+        """Refuse a batch and draws that do not fit their layouts."""
+        given = {"batch": batch, "draws": draws}
+        require_arguments(
+            {w: {n: (np.shape(a), str(a.dtype)) for n, a in g.items()} for w, g in given.items()},
+            layouts,
+        )
         if finite:
-            require_finite(what, given)
+            require_finite(given)
 
     def under(self, prefix: str) -> Arrays:
         """The live values below ``prefix/``, with the prefix cut off."""

@@ -9,10 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from impls.learner.config import (
-    Layout,
-    require_fields,
+    Layouts,
+    require_arguments,
     require_finite,
-    require_rows,
     require_state,
     require_variant,
 )
@@ -34,6 +33,7 @@ class Learner:
         self.optimizers: dict[str, optimizers.Optimizer] = {}
         self.step = 0
         self.traces = 0
+        self._known: dict[str, np.ndarray] = {}  # names and shapes of the state
 
     def add(
         self,
@@ -63,7 +63,8 @@ class Learner:
         return {**state, "step": np.array(self.step, np.int64)}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        require_state(state, self.state())
+        self._known = self._known or self.state()
+        require_state(state, self._known)
         for group, optimizer in self.optimizers.items():
             networks.load_parameters(self.networks[group], _below(f"param/{group}", state))
             optimizer.load_slots(_below(f"slot/{group}", state))
@@ -91,14 +92,23 @@ class Learner:
         target_update.polyak_update(self.target_parameters[group], self.parameters[group], tau)
 
     def require(
-        self, what: str, given: Mapping[str, tf.Tensor], layout: Layout, finite: bool
+        self,
+        batch: Mapping[str, tf.Tensor],
+        draws: Mapping[str, tf.Tensor],
+        layouts: Layouts,
+        finite: bool,
     ) -> None:
-        """Refuse tensors that do not fit the layout."""
-        fields = {name: (tuple(t.shape.as_list()), t.dtype.name) for name, t in given.items()}
-        require_fields(what, fields, layout)
-        require_rows({name: t.shape[0] for name, t in given.items()})
+        """Refuse a batch and draws that do not fit their layouts."""
+        given = {"batch": batch, "draws": draws}
+        require_arguments(
+            {
+                w: {n: (tuple(t.shape.as_list()), t.dtype.name) for n, t in g.items()}
+                for w, g in given.items()
+            },
+            layouts,
+        )
         if finite:
-            require_finite(what, {name: t.numpy() for name, t in given.items()})
+            require_finite({w: {n: t.numpy() for n, t in g.items()} for w, g in given.items()})
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as this learner's variant runs it; one graph per shape of its arguments."""

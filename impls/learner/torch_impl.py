@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from impls.learner.config import (
-    Layout,
-    require_fields,
+    Layouts,
+    require_arguments,
     require_finite,
-    require_rows,
     require_state,
     require_variant,
 )
@@ -35,6 +34,7 @@ class Learner:
         self.optimizers: dict[str, optimizers.Optimizer] = {}
         self.step = 0
         self.traces = 0
+        self._known: dict[str, np.ndarray] = {}  # names and shapes of the state
 
     def add(
         self,
@@ -63,7 +63,8 @@ class Learner:
         return {**state, "step": np.array(self.step, np.int64)}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        require_state(state, self.state())
+        self._known = self._known or self.state()
+        require_state(state, self._known)
         for group, optimizer in self.optimizers.items():
             networks.load_parameters(self.networks[group], _below(f"param/{group}", state))
             slots = _below(f"slot/{group}", state)
@@ -93,15 +94,27 @@ class Learner:
         """Move one target network by Polyak averaging."""
         target_update.polyak_update(self.target_parameters[group], self.parameters[group], tau)
 
-    def require(self, what: str, given: Mapping[str, Tensor], layout: Layout, finite: bool) -> None:
-        """Refuse tensors that do not fit the layout."""
-        fields = {name: (tuple(t.shape), _dtype_name(t)) for name, t in given.items()}
-        require_fields(what, fields, layout)
-        require_rows({name: t.shape[0] for name, t in given.items()})
-        if finite and not all(
-            bool(torch.isfinite(t).all()) for t in given.values() if t.is_floating_point()
-        ):
-            require_finite(what, {name: t.detach().cpu().numpy() for name, t in given.items()})
+    def require(
+        self,
+        batch: Mapping[str, Tensor],
+        draws: Mapping[str, Tensor],
+        layouts: Layouts,
+        finite: bool,
+    ) -> None:
+        """Refuse a batch and draws that do not fit their layouts."""
+        given = {"batch": batch, "draws": draws}
+        require_arguments(
+            {
+                w: {n: (tuple(t.shape), _dtype_name(t)) for n, t in g.items()}
+                for w, g in given.items()
+            },
+            layouts,
+        )
+        tensors = [t for g in given.values() for t in g.values() if t.is_floating_point()]
+        if finite and not all(bool(torch.isfinite(t).all()) for t in tensors):
+            require_finite(
+                {w: {n: t.detach().cpu().numpy() for n, t in g.items()} for w, g in given.items()}
+            )
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function as this learner's variant runs it; one graph, or an error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -129,12 +130,13 @@ MUTANTS = (
 )
 
 
-def _column(side: Side, name: str, *others: str) -> Any:
+def _column(side: Side, name: str, arguments: tuple[str, ...]) -> Any:
     """Call a loss with vectors [3], but the last argument as a column [3, 1]."""
     vector = np.array([1.0, -2.0, 3.0])
-    arguments = {n: side.backend.tensor(vector, dtype=side.dtype) for n in others[:-1]}
-    arguments[others[-1]] = side.backend.tensor(vector[:, None], dtype=side.dtype)
-    return getattr(side.impl, name)(**arguments)
+    *first, last = arguments
+    tensors = {n: side.backend.tensor(vector, dtype=side.dtype) for n in first}
+    tensors[last] = side.backend.tensor(vector[:, None], dtype=side.dtype)
+    return getattr(side.impl, name)(**tensors)
 
 
 def _mse(side: Side, q_size: int, target_size: int, **options: Any) -> Any:
@@ -152,7 +154,7 @@ ERRORS = (
     *(
         ErrorCase(
             id=f"{name.replace('_', '-')}-column",
-            call=lambda side, name=name, names=names: _column(side, name, *names),
+            call=partial(_column, name=name, arguments=names),
             error=ShapeError,
             match=rf"{names[-1]} has shape \(3, 1\), expected a vector \[B\]",
         )

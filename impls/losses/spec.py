@@ -166,7 +166,7 @@ def _around_delta(delta: float) -> Inputs:
 
 def _cases(name: str, *arguments: str, **fields: Any) -> list[FunctionCheck]:
     """The cases that every loss has; all arguments but ``target`` get a gradient."""
-    made = {
+    made: dict[str, tuple[Inputs, Mapping[str, Any]]] = {
         "batch": (_rows(*arguments), {}),
         "single-row": (_rows(*arguments, batch=1), {}),
         "negative": (_rows(*arguments, shift=-5.0), {}),

@@ -164,6 +164,16 @@ def require_dtype(dtype: str) -> str:
     return dtype
 
 
+def require_device(device: str, gpus: int) -> tuple[str, int]:
+    """``cuda:1`` -> (``cuda``, 1); refuse a device that is not there, never fall back to the CPU."""
+    kind, _, index = device.partition(":")
+    number = int(index) if index.isdigit() else 0
+    known = kind in ("cpu", "cuda") and (index.isdigit() or not index)
+    if not known or number >= (gpus if kind == "cuda" else 1):
+        raise ConfigError(f"device={device!r}: expected cpu, or cuda:N of the {gpus} GPUs here")
+    return kind, number
+
+
 def require_matrix(
     name: str, shape: Sequence[int | None], dtype: str, *, size: int, network_dtype: str
 ) -> None:
@@ -189,7 +199,9 @@ def require_names(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...
         raise ConfigError(f"values: missing {missing or 'none'}, unknown {unknown or 'none'}")
     for name, shape in shapes.items():
         if tuple(values[name].shape) != tuple(shape):
-            raise ShapeError(f"{name} has shape {tuple(values[name].shape)}, expected {tuple(shape)}")
+            raise ShapeError(
+                f"{name} has shape {tuple(values[name].shape)}, expected {tuple(shape)}"
+            )
 
 
 def _require_sizes(**sizes: int) -> None:

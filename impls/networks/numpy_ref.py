@@ -26,7 +26,7 @@ from parity.backends.base import LayerCall, ModuleRecord
 Cotangents = Callable[[str, tuple[int, ...]], np.ndarray]
 
 
-class MLP:
+class Trunk:
     """Dense layers ``l1``, ``l2``, ... with an activation after each but the last.
 
     ``parameters`` holds ``<prefix>l1/kernel``, ...: the two networks of a twin critic look into
@@ -40,13 +40,9 @@ class MLP:
         self.parameters = parameters
         self.paths = [f"{prefix}l{i + 1}" for i in range(len(config.hidden_sizes) + 1)]
 
-    def __call__(self, inputs: np.ndarray) -> np.ndarray:
-        _require_matrix("inputs", inputs, self.config.input_size)
-        return self.layers(inputs)[-1].output
-
     def layers(self, x: np.ndarray) -> list[LayerCall]:
         """Forward pass, layer by layer."""
-        calls = []
+        calls: list[LayerCall] = []
         for path in self.paths:
             if calls:
                 x = self._activation(x)
@@ -72,14 +68,6 @@ class MLP:
             gradient = gradient @ self.parameters[f"{call.path}/kernel"].T
         return {**dict(reversed(gradients.items())), "input": gradient}
 
-    def record(self, inputs: Sequence[np.ndarray], cotangents: Cotangents) -> ModuleRecord:
-        """Forward and backward pass with every layer recorded."""
-        (x,) = inputs
-        calls = self.layers(x)
-        output = calls[-1].output
-        gradients = self.backward(calls, cotangents("value", output.shape))
-        return ModuleRecord(output, calls, {"0": gradients.pop("input")}, dict(gradients))
-
     def call_layer(self, path: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """One dense layer on its own."""
         (x,) = inputs
@@ -95,7 +83,23 @@ class MLP:
         return 1.0 - np.tanh(x) ** 2
 
 
-class Actor(MLP):
+class MLP(Trunk):
+    """The layers and nothing else."""
+
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        _require_matrix("inputs", inputs, self.config.input_size)
+        return self.layers(inputs)[-1].output
+
+    def record(self, inputs: Sequence[np.ndarray], cotangents: Cotangents) -> ModuleRecord:
+        """Forward and backward pass with every layer recorded."""
+        (x,) = inputs
+        calls = self.layers(x)
+        output = calls[-1].output
+        gradients = self.backward(calls, cotangents("value", output.shape))
+        return ModuleRecord(output, calls, {"0": gradients.pop("input")}, dict(gradients))
+
+
+class Actor(Trunk):
     """``max_action * tanh(mlp(observation))``."""
 
     def __init__(self, config: ActorConfig, parameters: dict[str, np.ndarray]) -> None:
@@ -118,7 +122,7 @@ class Actor(MLP):
         return ModuleRecord(action, calls, {"0": gradients.pop("input")}, dict(gradients))
 
 
-class QNetwork(MLP):
+class QNetwork(Trunk):
     """``mlp(concat(observation, action))``, one value per row."""
 
     def __init__(
@@ -160,6 +164,7 @@ class TwinCritic:
         """Forward and backward pass with every layer recorded; outputs are ``0`` and ``1``."""
         one = self.q1.record(inputs, lambda _, shape: cotangents("0", shape))
         two = self.q2.record(inputs, lambda _, shape: cotangents("1", shape))
+        # both networks read the same input: their gradients add up
         d_inputs = {key: one.input_gradients[key] + two.input_gradients[key] for key in ("0", "1")}
         gradients = {**one.parameter_gradients, **two.parameter_gradients}
         return ModuleRecord((one.output, two.output), one.calls + two.calls, d_inputs, gradients)

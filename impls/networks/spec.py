@@ -20,6 +20,7 @@ from impls.networks.config import (
     initial_parameters,
     layer_sizes,
     parameter_shapes,
+    require_device,
     require_dtype,
     require_matrix,
     require_names,
@@ -38,6 +39,7 @@ __all__ = [
     "initial_parameters",
     "layer_sizes",
     "parameter_shapes",
+    "require_device",
     "require_dtype",
     "require_matrix",
     "require_names",
@@ -63,6 +65,8 @@ def make_mlp(config: MLPConfig, *, dtype: str, device: str = "cpu") -> Any:
     Raises:
         DtypeError: ``dtype`` is another one; on a call, inputs of another dtype (never cast).
         ShapeError: on a call, inputs that are not ``[B, input_size]``. Both work while tracing.
+        ConfigError: there is no such device; never a silent fall-back to the CPU. The reference
+            has none and takes any.
     """
     ...
 
@@ -85,7 +89,7 @@ def make_actor(config: ActorConfig, *, dtype: str, device: str = "cpu") -> Any:
         ``[action_size]``; they are no parameter. Layers ``l1``, ``l2``, ...
 
     Raises:
-        DtypeError, ShapeError: as in :func:`make_mlp`.
+        DtypeError, ShapeError, ConfigError: as in :func:`make_mlp`.
     """
     ...
 
@@ -111,7 +115,7 @@ def make_twin_critic(config: CriticConfig, *, dtype: str, device: str = "cpu") -
         Layers ``q1/l1``, ..., ``q2/l1``, ...
 
     Raises:
-        DtypeError, ShapeError: as in :func:`make_mlp`; ShapeError also where the two batches
+        DtypeError, ShapeError, ConfigError: as in :func:`make_mlp`; ShapeError also where the two batches
             differ in size.
     """
     ...
@@ -168,7 +172,7 @@ def _batch(*sizes: int, batch: int = 13, scale: float = 1.0, shift: float = 0.0)
 
 
 #: case -> config and inputs. Sizes are distinct, but in ``square``, where a transposed kernel fits.
-MLP_CASES = {
+MLP_CASES: dict[str, tuple[Config, Inputs]] = {
     "relu": (MLPConfig(3, (11, 7), 2), _batch(3)),
     "tanh": (MLPConfig(3, (11, 7), 2, "tanh"), _batch(3)),
     "square": (MLPConfig(5, (5, 5), 5), _batch(5, batch=5)),
@@ -179,18 +183,18 @@ MLP_CASES = {
     "linear": (MLPConfig(3, (), 2), _batch(3)),
     "cartpole-logits": (MLPConfig(4, (64, 64), 2, "tanh"), _batch(4)),
 }
-ACTOR_CASES = {
+ACTOR_CASES: dict[str, tuple[Config, Inputs]] = {
     "bound-1": (ActorConfig(3, 2, (11, 7)), _batch(3)),
-    "bound-2": (ActorConfig(3, 1, (11, 7), 2.0), _batch(3)),
+    "bound-2": (ActorConfig(3, 1, (11, 7), 2.0), _batch(3, scale=2.0)),
     "bound-per-dimension": (ActorConfig(3, 2, (11, 7), (2.0, 0.4)), _batch(3)),
     "square": (ActorConfig(5, 5, (5, 5), 0.4), _batch(5, batch=5)),
     "single-row": (ActorConfig(3, 2, (11, 7), 2.0), _batch(3, batch=1)),
-    "negative": (ActorConfig(3, 2, (11, 7), 2.0), _batch(3, shift=-3.0)),
+    "negative": (ActorConfig(3, 2, (11, 7), 2.0), _batch(3, shift=-2.0)),
     "order-100": (ActorConfig(3, 2, (11, 7), 2.0), _batch(3, scale=100.0)),
     "width-256": (ActorConfig(17, 6, (256, 256), 0.4), _batch(17, batch=7)),
 }
-CRITIC_CASES = {
-    "distinct-sizes": (CriticConfig(3, 2, (11, 7)), _batch(3, 2)),
+CRITIC_CASES: dict[str, tuple[Config, Inputs]] = {
+    "distinct-sizes": (CriticConfig(3, 2, (11, 7)), _batch(3, 2, scale=2.0)),
     "square": (CriticConfig(2, 2, (4, 4)), _batch(2, 2, batch=4)),
     "single-row": (CriticConfig(3, 2, (11, 7)), _batch(3, 2, batch=1)),
     "negative": (CriticConfig(3, 2, (11, 7)), _batch(3, 2, shift=-3.0)),

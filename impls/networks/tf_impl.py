@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import keras
 import numpy as np
@@ -15,6 +16,7 @@ from impls.networks.config import (
     MLPConfig,
     initial_parameters,
     layer_sizes,
+    require_device,
     require_dtype,
     require_matrix,
     require_names,
@@ -36,10 +38,13 @@ class Network(keras.Model):
         self.built = True
 
 
-class MLP(Network):
+N = TypeVar("N", bound=Network)
+
+
+class Trunk(Network):
     """Dense layers ``l1``, ``l2``, ... with an activation after each but the last."""
 
-    def __init__(self, config: MLPConfig, *, dtype: str, name: str = "mlp") -> None:
+    def __init__(self, config: MLPConfig, *, dtype: str, name: str) -> None:
         super().__init__(dtype=dtype, name=name)
         self.input_size = config.input_size
         self.activation = ACTIVATIONS[config.activation]
@@ -52,10 +57,6 @@ class MLP(Network):
             setattr(self, f"l{i}", layer)
             self.layer_names += (f"l{i}",)
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        _require_matrix("inputs", inputs, self.input_size, self.dtype)
-        return self.through(inputs)
-
     def through(self, x: tf.Tensor) -> tf.Tensor:
         """All layers, without looking at the shape."""
         for name in self.layer_names[:-1]:
@@ -63,7 +64,15 @@ class MLP(Network):
         return getattr(self, self.layer_names[-1])(x)
 
 
-class Actor(MLP):
+class MLP(Trunk):
+    """The layers and nothing else."""
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        _require_matrix("inputs", inputs, self.input_size, self.dtype)
+        return self.through(inputs)
+
+
+class Actor(Trunk):
     """``max_action * tanh(mlp(observation))``."""
 
     def __init__(self, config: ActorConfig, *, dtype: str, name: str = "actor") -> None:
@@ -75,7 +84,7 @@ class Actor(MLP):
         return self.max_action * tf.tanh(self.through(observation))
 
 
-class QNetwork(MLP):
+class QNetwork(Trunk):
     """``mlp(concat(observation, action))``, one value per row."""
 
     def __init__(self, config: CriticConfig, *, dtype: str, name: str) -> None:
@@ -105,7 +114,7 @@ class TwinCritic(Network):
 
 def make_mlp(config: MLPConfig, *, dtype: str, device: str = "cpu") -> MLP:
     with tf.device(_device(device)):
-        return _initialised(MLP(config, dtype=require_dtype(dtype)), config)
+        return _initialised(MLP(config, dtype=require_dtype(dtype), name="mlp"), config)
 
 
 def make_actor(config: ActorConfig, *, dtype: str, device: str = "cpu") -> Actor:
@@ -140,15 +149,15 @@ def canonical(values: Mapping[str, tf.Tensor]) -> dict[str, np.ndarray]:
     return {name: np.array(value.numpy()) for name, value in values.items()}
 
 
-def _initialised(network: Network, config: Config) -> Network:
+def _initialised(network: N, config: Config) -> N:
     load_parameters(network, initial_parameters(config, np.random.default_rng(0)))
     return network
 
 
 def _device(device: str) -> str:
-    """``cuda:1`` -> ``/GPU:1``."""
-    kind, _, index = device.partition(":")
-    return f"/{'GPU' if kind == 'cuda' else kind.upper()}:{index or 0}"
+    """``cuda:1`` -> ``/GPU:1``. TensorFlow itself would use the CPU where there is no GPU."""
+    kind, number = require_device(device, len(tf.config.list_physical_devices("GPU")))
+    return f"/{'GPU' if kind == 'cuda' else 'CPU'}:{number}"
 
 
 def _require_matrix(name: str, value: tf.Tensor, size: int, dtype: str) -> None:

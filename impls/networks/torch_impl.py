@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -15,16 +16,18 @@ from impls.networks.config import (
     MLPConfig,
     initial_parameters,
     layer_sizes,
+    require_device,
     require_dtype,
     require_matrix,
     require_names,
     require_same_batch,
 )
 
+N = TypeVar("N", bound=nn.Module)
 ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
 
 
-class MLP(nn.Module):
+class Trunk(nn.Module):
     """Dense layers ``l1``, ``l2``, ... with an activation after each but the last."""
 
     def __init__(self, config: MLPConfig, *, dtype: str, device: str) -> None:
@@ -41,10 +44,6 @@ class MLP(nn.Module):
             self.add_module(f"l{i}", layer)
             self.layers.append(f"l{i}")
 
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        _require_matrix("inputs", inputs, self.input_size, self.dtype)
-        return self.through(inputs)
-
     def through(self, x: torch.Tensor) -> torch.Tensor:
         """All layers, without looking at the shape."""
         for name in self.layers[:-1]:
@@ -52,7 +51,15 @@ class MLP(nn.Module):
         return getattr(self, self.layers[-1])(x)
 
 
-class Actor(MLP):
+class MLP(Trunk):
+    """The layers and nothing else."""
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        _require_matrix("inputs", inputs, self.input_size, self.dtype)
+        return self.through(inputs)
+
+
+class Actor(Trunk):
     """``max_action * tanh(mlp(observation))``."""
 
     max_action: torch.Tensor
@@ -67,7 +74,7 @@ class Actor(MLP):
         return self.max_action * torch.tanh(self.through(observation))
 
 
-class QNetwork(MLP):
+class QNetwork(Trunk):
     """``mlp(concat(observation, action))``, one value per row."""
 
     def __init__(self, config: CriticConfig, *, dtype: str, device: str) -> None:
@@ -97,15 +104,17 @@ class TwinCritic(nn.Module):
 
 
 def make_mlp(config: MLPConfig, *, dtype: str, device: str = "cpu") -> MLP:
-    return _initialised(MLP(config, dtype=require_dtype(dtype), device=device), config)
+    return _initialised(MLP(config, dtype=require_dtype(dtype), device=_device(device)), config)
 
 
 def make_actor(config: ActorConfig, *, dtype: str, device: str = "cpu") -> Actor:
-    return _initialised(Actor(config, dtype=require_dtype(dtype), device=device), config)
+    return _initialised(Actor(config, dtype=require_dtype(dtype), device=_device(device)), config)
 
 
 def make_twin_critic(config: CriticConfig, *, dtype: str, device: str = "cpu") -> TwinCritic:
-    return _initialised(TwinCritic(config, dtype=require_dtype(dtype), device=device), config)
+    return _initialised(
+        TwinCritic(config, dtype=require_dtype(dtype), device=_device(device)), config
+    )
 
 
 def network_parameters(network: nn.Module) -> dict[str, nn.Parameter]:
@@ -138,9 +147,14 @@ def _turned(name: str, value: torch.Tensor) -> torch.Tensor:
     return value.T if name.rpartition("/")[2] == "kernel" else value
 
 
-def _initialised(network: nn.Module, config: Config) -> nn.Module:
+def _initialised(network: N, config: Config) -> N:
     load_parameters(network, initial_parameters(config, np.random.default_rng(0)))
     return network
+
+
+def _device(device: str) -> str:
+    kind, number = require_device(device, torch.cuda.device_count())
+    return f"cuda:{number}" if kind == "cuda" else "cpu"
 
 
 def _require_matrix(name: str, value: torch.Tensor, size: int, dtype: str) -> None:

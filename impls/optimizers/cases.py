@@ -137,9 +137,7 @@ _MOMENTUM = RMSpropConfig(decay=0.9, momentum=0.9)
 _CENTERED = RMSpropConfig(decay=0.9, momentum=0.9, centered=True)
 RMSPROP = (
     OptimizerCheck(name="RMSprop", case="defaults", config=RMSpropConfig(), inputs=_FIVE),
-    OptimizerCheck(
-        name="RMSprop", case="momentum", config=_MOMENTUM, inputs=_FIVE
-    ),
+    OptimizerCheck(name="RMSprop", case="momentum", config=_MOMENTUM, inputs=_FIVE),
     OptimizerCheck(name="RMSprop", case="centered", config=_CENTERED, inputs=_FIVE),
     OptimizerCheck(
         name="RMSprop",
@@ -267,10 +265,10 @@ ERRORS = (
     ErrorCase("max-norm-infinite", _clip(float("inf"), w=(3,)), ConfigError, "max_norm=inf"),
     ErrorCase("clip-nothing", _clip(1.0), ConfigError, "gradients: empty"),
     ErrorCase("clip-integers", _clip_integers, DtypeError, "one floating dtype.*int64"),
-    ErrorCase("config-beta", lambda side: AdamConfig(beta2=1.0), ConfigError, "beta2=1.0"),
+    ErrorCase("config-beta", lambda _: AdamConfig(beta2=1.0), ConfigError, "beta2=1.0"),
     ErrorCase(
         "config-nesterov",
-        lambda side: SGDConfig(0.1, momentum=0.9, dampening=0.1, nesterov=True),
+        lambda _: SGDConfig(0.1, momentum=0.9, dampening=0.1, nesterov=True),
         ConfigError,
         "nesterov=True",
     ),

@@ -117,8 +117,14 @@ MUTANTS = (
     ),
     Mutant(
         "rmsprop-learning-rate-in-buffer",
-        find='slots["momentum"] + direction)\n        return self._scalar(self._learning_rate) * ',
-        replace='slots["momentum"] + self._scalar(self._learning_rate) * direction)\n        return ',
+        find=(
+            'slots["momentum"] + direction)\n'
+            "        return self._scalar(self._learning_rate) * direction"
+        ),
+        replace=(
+            'slots["momentum"] + self._scalar(self._learning_rate) * direction)\n'
+            "        return direction"
+        ),
         caught_by=_RMSPROP,
         case="momentum",
         because="Keras's form: the buffer holds updates, so a changed rate reaches it late",

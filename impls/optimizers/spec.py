@@ -23,9 +23,22 @@ from typing import Any
 
 from impls.optimizers.cases import CHECKS, ERRORS
 from impls.optimizers.config import AdamConfig, RMSpropConfig, SGDConfig
-
+from impls.optimizers.divergences import STOCK_DIVERGENCES
 from impls.optimizers.mutants import MUTANTS
 from parity.component import Component
+
+__all__ = [
+    "COMPONENT",
+    "SGD",
+    "STOCK_DIVERGENCES",
+    "Adam",
+    "AdamConfig",
+    "Optimizer",
+    "RMSprop",
+    "RMSpropConfig",
+    "SGDConfig",
+    "clip_by_global_norm",
+]
 
 
 class Optimizer:
@@ -55,11 +68,9 @@ class Optimizer:
             ShapeError: a gradient's shape is not its parameter's.
             DtypeError: a gradient's dtype is not its parameter's.
         """
-        ...
 
     def slots(self) -> dict[str, Any]:
         """``step`` (int64) and every slot by name: the live state of the framework, not copies."""
-        ...
 
     def load_slots(self, slots: Mapping[str, Any]) -> None:
         """Overwrite every slot with arrays or tensors of exactly the names of :meth:`slots`.
@@ -68,12 +79,10 @@ class Optimizer:
             ConfigError: a name is missing or unknown.
             ShapeError: a shape differs.
         """
-        ...
 
     @property
     def learning_rate(self) -> Any:
         """The current learning rate, a live float64 scalar of the framework."""
-        ...
 
     def set_learning_rate(self, value: Any) -> None:
         """Change the learning rate; a compiled step follows it.
@@ -84,7 +93,6 @@ class Optimizer:
         Raises:
             ConfigError: the number is out of range.
         """
-        ...
 
 
 class Adam(Optimizer):
@@ -165,7 +173,6 @@ def clip_by_global_norm(
           into a silent no-op for all but the infinite entries.
         - Nothing is added to the norm; ``torch.nn.utils.clip_grad_norm_`` adds 1e-6.
     """
-    ...
 
 
 COMPONENT = Component(

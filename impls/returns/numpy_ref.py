@@ -36,7 +36,7 @@ def td_target_vjp(
 ) -> dict[str, Any]:
     """Gradients of ``sum(cotangent * td_target)``."""
     value = cotangents["value"]
-    return {"r_t": value.copy(), "discount_t": value * v_t, "v_t": value * discount_t}
+    return {"r_t": value * np.ones_like(r_t), "discount_t": value * v_t, "v_t": value * discount_t}
 
 
 def n_step_return(r_t: Any, discount_t: Any, v_t: Any, n: int, *, truncated: Any = None) -> Any:
@@ -87,14 +87,16 @@ def reward_to_go_vjp(
     truncated: Any = None,
 ) -> dict[str, Any]:
     """Gradients of ``sum(cotangent * reward_to_go)`` in the rewards and the values."""
-    return n_step_return_vjp(
+    values = np.zeros_like(r_t) if v_t is None else v_t
+    found = n_step_return_vjp(
         cotangents=cotangents,
         r_t=r_t,
         discount_t=discount_t,
-        v_t=np.zeros_like(r_t) if v_t is None else v_t,
+        v_t=values,
         n=len(r_t),
         truncated=truncated,
     )
+    return {name: array for name, array in found.items() if name == "r_t" or v_t is not None}
 
 
 def _windows(shape: tuple[int, int], n: int, truncated: Any) -> Iterator[tuple[int, int, int]]:
@@ -110,10 +112,11 @@ def _windows(shape: tuple[int, int], n: int, truncated: Any) -> Iterator[tuple[i
 def _require_alike(**arrays: Any) -> None:
     first = next(iter(arrays))
     for name, array in arrays.items():
-        if array.dtype.kind != "f" or array.dtype != arrays[first].dtype:
+        if array.dtype.kind != "f":
+            raise DtypeError(f"{name} is {array.dtype}, must be floating")
+        if array.dtype != arrays[first].dtype:
             raise DtypeError(
-                f"{name} is {array.dtype}, {first} is {arrays[first].dtype}: "
-                "must be the same floating dtype"
+                f"{name} is {array.dtype}, {first} {arrays[first].dtype}: must be equal"
             )
         if array.shape != arrays[first].shape:
             raise ShapeError(

@@ -55,22 +55,33 @@ def reward_to_go(r_t: Any, discount_t: Any, v_t: Any = None, *, truncated: Any =
     """Discounted sum of the rewards from each step to the end of its episode."""
     v_t = tf.zeros_like(r_t) if v_t is None else v_t
     _require_steps(truncated, r_t=r_t, discount_t=discount_t, v_t=v_t)
-    cut = tf.zeros_like(r_t, tf.bool) if truncated is None else truncated
-
-    def step(following: tf.Tensor, row: tuple[tf.Tensor, ...]) -> tf.Tensor:
-        r, discount, v, ends = row
-        return r + discount * tf.where(ends, v, following)
-
-    return tf.scan(step, (r_t, discount_t, v_t, cut), initializer=v_t[-1], reverse=True)
+    steps = r_t.shape[0]
+    if steps is None:
+        raise ShapeError(f"r_t has shape {tuple(r_t.shape)}: T must be known while tracing")
+    last = tf.range(steps)[:, tf.newaxis] == steps - 1
+    ends = last if truncated is None else tf.logical_or(last, truncated)
+    # Each step maps the return that follows it to its own: G_t = sums_t + scales_t * G_{t+span}.
+    # Composing the maps of twice the span each time takes log2(T) passes instead of T.
+    zeros = tf.zeros_like(r_t)
+    sums = r_t + tf.where(ends, discount_t * v_t, zeros)
+    scales = tf.where(ends, zeros, discount_t)
+    span = 1
+    while span < steps:
+        later = tf.concat([sums[span:], zeros[:span]], axis=0)
+        sums += scales * later
+        scales *= tf.concat([scales[span:], zeros[:span]], axis=0)
+        span *= 2
+    return sums
 
 
 def _require_alike(**tensors: tf.Tensor) -> None:
     first = next(iter(tensors))
     for name, tensor in tensors.items():
-        if not tensor.dtype.is_floating or tensor.dtype != tensors[first].dtype:
+        if not tensor.dtype.is_floating:
+            raise DtypeError(f"{name} is {tensor.dtype.name}, must be floating")
+        if tensor.dtype != tensors[first].dtype:
             raise DtypeError(
-                f"{name} is {tensor.dtype.name}, {first} is {tensors[first].dtype.name}: "
-                "must be the same floating dtype"
+                f"{name} is {tensor.dtype.name}, {first} {tensors[first].dtype.name}: must be equal"
             )
         if not tensor.shape.is_compatible_with(tensors[first].shape):
             raise ShapeError(

@@ -76,10 +76,11 @@ def reward_to_go(r_t: Any, discount_t: Any, v_t: Any = None, *, truncated: Any =
 def _require_alike(**tensors: torch.Tensor) -> None:
     first = next(iter(tensors))
     for name, tensor in tensors.items():
-        if not tensor.is_floating_point() or tensor.dtype != tensors[first].dtype:
+        if not tensor.is_floating_point():
+            raise DtypeError(f"{name} is {tensor.dtype}, must be floating")
+        if tensor.dtype != tensors[first].dtype:
             raise DtypeError(
-                f"{name} is {tensor.dtype}, {first} is {tensors[first].dtype}: "
-                "must be the same floating dtype"
+                f"{name} is {tensor.dtype}, {first} {tensors[first].dtype}: must be equal"
             )
         if tensor.shape != tensors[first].shape:
             raise ShapeError(

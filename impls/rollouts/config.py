@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impls.errors import ConfigError, NonFiniteError, ShapeError
-from impls.networks.spec import ActorConfig, MLPConfig
+from impls.networks.config import ActorConfig, MLPConfig
 
 
 @dataclass(frozen=True)

@@ -87,19 +87,15 @@ MUTANTS = (
     ),
     Mutant(
         "truncated-as-terminated",
-        find="""self.observation, action, reward, following, terminated, truncated
-        )""",
-        replace="""self.observation, action, reward, following, terminated or truncated, truncated
-        )""",
+        find="following, terminated, truncated)",
+        replace="following, terminated or truncated, truncated)",
         caught_by=_LABEL,
         case="pendulum-free",
         because="one 'done' for both: the value after a time limit is taken for zero",
     ),
     Mutant(
         "reset-observation-stored",
-        find="""        transition = Transition(
-            self.observation, action, reward, following, terminated, truncated
-        )
+        find="""        transition = Transition(self.observation, action, reward, following, terminated, truncated)
         self.observation = following
         if terminated or truncated:
             self.episode += 1
@@ -137,5 +133,21 @@ MUTANTS = (
         caught_by=_LABEL,
         case="cartpole-free",
         because="the environment is reset, but the policy still sees the last observation",
+    ),
+    Mutant(
+        "no-seed",
+        find="self.environment.reset(seed=self.seed + self.episode)[0]",
+        replace="self.environment.reset()[0]",
+        caught_by="environment.make_environment",
+        case="cartpole",
+        because="the environment is never seeded, as where a global seed is thought to do it",
+    ),
+    Mutant(
+        "reward-clipped",
+        find="self.observation, action, reward, following,",
+        replace="self.observation, action, max(reward, -1.0), following,",
+        caught_by="environment.make_environment",
+        case="pendulum",
+        because="a reward clip left over from another task",
     ),
 )

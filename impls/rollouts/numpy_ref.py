@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from impls.networks.spec import ActorConfig, parameter_shapes, require_dtype, require_names
+from impls.networks.config import ActorConfig, parameter_shapes, require_dtype, require_names
 from impls.rollouts.config import (
     PolicyConfig,
     Transition,

@@ -57,9 +57,7 @@ class Collector:
         if action is None:
             action = self.policy.act(self.observation, noise).numpy()
         following, reward, terminated, truncated, _ = self.environment.step(action)
-        transition = Transition(
-            self.observation, action, reward, following, terminated, truncated
-        )
+        transition = Transition(self.observation, action, reward, following, terminated, truncated)
         self.observation = following
         if terminated or truncated:
             self.episode += 1

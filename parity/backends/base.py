@@ -19,6 +19,19 @@ from parity.errors import InvalidInput
 
 
 @dataclass
+class LayerGradients:
+    """The backward pass of one layer alone.
+
+    Attributes:
+        inputs: one gradient per recorded input; None for integers and where none flows.
+        parameters: canonical name within the layer (``kernel``) -> gradient, canonical layout.
+    """
+
+    inputs: list[np.ndarray | None]
+    parameters: dict[str, np.ndarray | None]
+
+
+@dataclass
 class LayerCall:
     """One call of one layer, in execution order.
 
@@ -33,6 +46,7 @@ class LayerCall:
         fused: an activation that the framework applies inside the layer (Keras
             ``Dense(activation=...)``), recorded under ``<path>/activation``.
         replay: calls this layer again as it was called, with other values for ``inputs``.
+        replay_gradients: likewise its backward pass alone, ``(inputs, output gradient)``.
     """
 
     path: str
@@ -42,6 +56,9 @@ class LayerCall:
     output_gradient: Any = None
     fused: bool = False
     replay: Callable[[Sequence[np.ndarray]], Any] | None = field(default=None, repr=False)
+    replay_gradients: Callable[[Sequence[np.ndarray], Any], LayerGradients] | None = field(
+        default=None, repr=False
+    )
 
 
 @dataclass
@@ -148,6 +165,22 @@ class Backend(ABC):
         self, module: Any, path: str, inputs: Sequence[np.ndarray], *, device: str = "cpu"
     ) -> np.ndarray:
         """Call the one layer at ``path`` with the given inputs and return its output."""
+
+    def layer_output(
+        self, module: Any, call: LayerCall, inputs: Sequence[np.ndarray], *, device: str = "cpu"
+    ) -> Any:
+        """What the layer of a recorded call makes of other inputs."""
+        if call.replay is not None:
+            return call.replay(inputs)
+        return self.call_layer(module, call.path, inputs, device=device)
+
+    def layer_gradients(
+        self, module: Any, call: LayerCall, inputs: Sequence[np.ndarray], output_gradient: Any
+    ) -> LayerGradients | None:
+        """The backward pass of one layer alone; None where the module cannot say."""
+        if call.replay_gradients is None:
+            return None
+        return call.replay_gradients(inputs, output_gradient)
 
     @abstractmethod
     def slots(self, module: Any) -> list[Slot]:

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from parity.backends import to_numpy
-from parity.backends.base import LayerCall
+from parity.backends.base import Backend, LayerCall, LayerGradients
 from parity.backends.keras_tree import is_leaf, walk
 from parity.layouts import kind_of
 
@@ -25,10 +25,11 @@ class Recorder:
     be asked for afterwards.
     """
 
-    def __init__(self, module: Any, tape: tf.GradientTape) -> None:
+    def __init__(self, backend: Backend, module: Any, tape: tf.GradientTape) -> None:
         self.calls: list[LayerCall] = []
         self.outputs: list[Any] = []
         """The recorded output tensors (nested), one for each call."""
+        self._backend = backend
         self._tape = tape
         self._layers = walk(module)
         self._paths = {id(layer): path for path, layer in self._layers}
@@ -39,7 +40,7 @@ class Recorder:
     def installed(self) -> Iterator[None]:
         owners = {keras.layers.Layer}
         for _, layer in self._layers:
-            owners |= {c for c in type(layer).__mro__ if "__call__" in vars(c) and c is not type}
+            owners |= {c for c in type(layer).__mro__ if "__call__" in vars(c)}
         originals = {owner: vars(owner)["__call__"] for owner in owners}
         eagerly = tf.config.functions_run_eagerly()
         tf.config.run_functions_eagerly(True)  # a traced function would hide its layers
@@ -59,55 +60,114 @@ class Recorder:
                 return original(layer, *args, **kwargs)
             if not is_leaf(layer):
                 return original(layer, *args, **kwargs)
-            return self._record(original, layer, args, kwargs)
+            return self._record(functools.partial(original, layer), layer, args, kwargs)
 
         return call
 
-    def _record(self, original: Callable[..., Any], layer: Any, args: Any, kwargs: Any) -> Any:
+    def _record(self, run: Callable[..., Any], layer: Any, args: Any, kwargs: Any) -> Any:
         path = self._path(layer)
-        inputs = [to_numpy(t).copy() for t in tf.nest.flatten((args, kwargs)) if tf.is_tensor(t)]
+        inputs = [_array(t) for t in tf.nest.flatten((args, kwargs)) if tf.is_tensor(t)]
         self._busy = True
         try:
-            with _split_activation(layer, self._watch) as split:
-                output = original(layer, *args, **kwargs)
+            with split_activation(layer, self._watch) as split:
+                output = run(*args, **kwargs)
         finally:
             self._busy = False
         self._watch(output)
-        kind = kind_of("tf", layer)
-        replay = functools.partial(_replay, layer, args, kwargs)
+        own = split[0] if split else output
+        again = _Again(self._backend, layer, args, kwargs)
+        self._append(path, kind_of("tf", layer), inputs, own, again)
         if split:
-            before = split[0]
-            self._append(LayerCall(path, kind, inputs, to_numpy(before), replay=replay), before)
-            after = LayerCall(f"{path}/activation", "activation", [to_numpy(before)], to_numpy(output))
-            after.fused = True
-            after.replay = functools.partial(_replay_activation, layer.activation)
-            self._append(after, output)
-        else:
-            arrays = tf.nest.map_structure(to_numpy, output)
-            self._append(LayerCall(path, kind, inputs, arrays, replay=replay), output)
+            after = _Activation(self._backend, layer.activation)
+            self._append(f"{path}/activation", "activation", [_array(own)], output, after)
+            self.calls[-1].fused = True
         return output
 
-    def _append(self, call: LayerCall, output: Any) -> None:
+    def _append(
+        self, path: str, kind: str, inputs: list[np.ndarray], output: Any, again: _Again
+    ) -> None:
+        arrays = tf.nest.map_structure(_array, output)
+        call = LayerCall(path, kind, inputs, arrays)
+        call.replay, call.replay_gradients = again.output, again.gradients
         self.calls.append(call)
         self.outputs.append(output)
 
     def _watch(self, output: Any) -> None:
         for tensor in tf.nest.flatten(output):
-            if tf.is_tensor(tensor) and tensor.dtype.is_floating:
+            if is_float(tensor):
                 self._tape.watch(tensor)
 
     def _path(self, layer: Any) -> str:
-        path = self._paths.get(id(layer)) or kind_of("tf", layer)
+        kind = kind_of("tf", layer)
+        path = self._paths.get(id(layer), f"unregistered/{kind}") or kind
         self._used[path] = count = self._used.get(path, 0) + 1
         return path if count == 1 else f"{path}#{count}"
 
 
-def _symbolic(arguments: Any) -> bool:
-    return any(isinstance(x, keras.KerasTensor) for x in tf.nest.flatten(arguments))
+class _Again:
+    """Calls a layer as it was called, with other tensors; its output before a fused activation."""
+
+    def __init__(self, backend: Backend, layer: Any, args: Any, kwargs: Any) -> None:
+        self._backend, self._layer = backend, layer
+        self._arguments = (args, kwargs)
+
+    def output(self, inputs: Sequence[np.ndarray]) -> Any:
+        return tf.nest.map_structure(_array, self._call([tf.constant(a) for a in inputs]))
+
+    def gradients(self, inputs: Sequence[np.ndarray], output_gradient: Any) -> LayerGradients:
+        tensors = [tf.constant(a) for a in inputs]
+        slots = [slot for slot in self._slots() if slot.trainable]
+        floats = [t for t in tensors if is_float(t)]
+        sources = [*floats, *(native for slot in slots for native in slot.natives)]
+        with tf.GradientTape() as tape:
+            for source in sources:
+                tape.watch(source)
+            output = self._call(tensors)
+        # keras wraps containers: flatten each side by itself rather than demand one structure
+        leaves, weights = tf.nest.flatten(output), tf.nest.flatten(output_gradient)
+        live = [
+            (leaf, tf.constant(weight, leaf.dtype))
+            for leaf, weight in zip(leaves, weights, strict=True)
+            if is_float(leaf) and weight is not None
+        ]
+        found: list[Any] = [None] * len(sources)
+        if live and sources:
+            targets, given = [leaf for leaf, _ in live], [weight for _, weight in live]
+            found = tape.gradient(targets, sources, output_gradients=given)
+        arrays = iter([None if g is None else _array(g) for g in found])
+        of_inputs = [next(arrays) if is_float(t) else None for t in tensors]
+        return LayerGradients(
+            of_inputs, {s.path: s.gradient([next(arrays) for _ in s.natives]) for s in slots}
+        )
+
+    def _slots(self) -> list[Any]:
+        return self._backend.slots(self._layer)
+
+    def _call(self, tensors: Sequence[Any]) -> Any:
+        fresh = iter(tensors)
+        flat = [next(fresh) if tf.is_tensor(x) else x for x in tf.nest.flatten(self._arguments)]
+        args, kwargs = tf.nest.pack_sequence_as(self._arguments, flat)
+        with split_activation(self._layer, lambda _: None) as split:
+            output = self._layer(*args, **kwargs)
+        return split[0] if split else output
+
+
+class _Activation(_Again):
+    """The activation of a layer, on its own."""
+
+    def __init__(self, backend: Backend, activation: Callable[[Any], Any]) -> None:
+        super().__init__(backend, activation, (tf.constant(0.0),), {})
+
+    def _slots(self) -> list[Any]:
+        has_state = isinstance(self._layer, keras.layers.Layer)
+        return self._backend.slots(self._layer) if has_state else []
+
+    def _call(self, tensors: Sequence[Any]) -> Any:
+        return self._layer(*tensors)
 
 
 @contextmanager
-def _split_activation(layer: Any, watch: Callable[[Any], None]) -> Iterator[list[Any]]:
+def split_activation(layer: Any, watch: Callable[[Any], None]) -> Iterator[list[Any]]:
     """Look between a layer and the activation that it applies itself.
 
     Yields a list that holds the tensor before the activation once the layer has been called; it
@@ -136,17 +196,13 @@ def _split_activation(layer: Any, watch: Callable[[Any], None]) -> Iterator[list
         object.__setattr__(layer, "activation", activation)
 
 
-def _replay(layer: Any, args: Any, kwargs: Any, inputs: Sequence[np.ndarray]) -> Any:
-    """Call the layer as before with other tensors; its output before a fused activation."""
-    fresh = iter(inputs)
-    flat = [
-        tf.constant(next(fresh)) if tf.is_tensor(x) else x for x in tf.nest.flatten((args, kwargs))
-    ]
-    again_args, again_kwargs = tf.nest.pack_sequence_as((args, kwargs), flat)
-    with _split_activation(layer, lambda _: None) as split:
-        output = layer(*again_args, **again_kwargs)
-    return to_numpy(split[0]) if split else tf.nest.map_structure(to_numpy, output)
+def is_float(value: Any) -> bool:
+    return bool(tf.is_tensor(value) and value.dtype.is_floating)
 
 
-def _replay_activation(activation: Callable[[Any], Any], inputs: Sequence[np.ndarray]) -> Any:
-    return to_numpy(activation(tf.constant(inputs[0])))
+def _array(value: Any) -> np.ndarray:
+    return np.array(to_numpy(value))
+
+
+def _symbolic(arguments: Any) -> bool:
+    return any(isinstance(x, keras.KerasTensor) for x in tf.nest.flatten(arguments))

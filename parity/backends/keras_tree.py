@@ -17,11 +17,13 @@ import tensorflow as tf
 from parity.layouts import Native, library_class
 
 # Where Keras and TensorFlow keep lists of what is also an attribute.
-_HIDDEN = frozenset(
-    "_layers _functional _operations _operations_by_depth _tracked _metrics _trainable_variables"
-    " _non_trainable_variables _trainable_weights _non_trainable_weights _seed_generators"
-    " _loss_tracker _compile_metrics _nodes _inbound_nodes _outbound_nodes _losses optimizer".split()
-)
+_HIDDEN_NAMES = """
+_layers _functional _operations _operations_by_depth _tracked _metrics
+_trainable_variables _non_trainable_variables _trainable_weights _non_trainable_weights
+_seed_generators _loss_tracker _compile_metrics _nodes _inbound_nodes _outbound_nodes
+_losses optimizer
+"""
+_HIDDEN = frozenset(_HIDDEN_NAMES.split())
 
 
 def is_layer(value: Any) -> bool:

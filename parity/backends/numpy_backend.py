@@ -1,8 +1,13 @@
 """The reference side: plain NumPy, gradients written by hand.
 
 A reference function's gradient is the function ``<name>_vjp`` beside it; :class:`Differentiable`
-holds the two together. A reference module is an object with ``parameters``, ``record`` and
-``call_layer``.
+holds the two together. A reference module is an object with
+
+- ``parameters: dict[str, ndarray]``, canonical names and layout, written in place;
+- ``record(inputs, cotangents) -> ModuleRecord``: forward and backward, every layer recorded;
+- ``call_layer(path, inputs) -> ndarray``: one layer's forward pass;
+- ``layer_vjp(path, inputs, output_gradient) -> (input gradients, {name: gradient})``: its backward
+  pass (names within the layer: ``kernel``). Without it no side's local gradients are compared.
 """
 
 from __future__ import annotations
@@ -14,7 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
+from parity.backends.base import (
+    Backend,
+    Broadcast,
+    LayerCall,
+    LayerGradients,
+    ModuleRecord,
+    Slot,
+)
 from parity.errors import InvalidInput
 from parity.trace import flatten
 
@@ -95,6 +107,16 @@ class NumpyBackend(Backend):
     ) -> np.ndarray:
         arrays = [self.tensor(a, dtype="float64") for a in inputs]
         return np.asarray(module.call_layer(path, arrays))
+
+    def layer_gradients(
+        self, module: Any, call: LayerCall, inputs: Sequence[np.ndarray], output_gradient: Any
+    ) -> LayerGradients | None:
+        vjp = getattr(module, "layer_vjp", None)
+        if vjp is None:
+            return None
+        arrays = [self.tensor(a, dtype="float64") for a in inputs]
+        of_inputs, of_parameters = vjp(call.path, arrays, self.tensor(output_gradient))
+        return LayerGradients(list(of_inputs), dict(of_parameters))
 
     def slots(self, module: Any) -> list[Slot]:
         return [_slot(module.parameters, name) for name in module.parameters]

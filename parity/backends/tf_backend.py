@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,11 +12,11 @@ import numpy as np
 import tensorflow as tf
 
 from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
-from parity.backends.keras_recorder import Recorder
+from parity.backends.keras_recorder import Recorder, is_float
 from parity.backends.keras_tree import is_layer, own_variables, unbuilt, walk
 from parity.backends.tf_broadcast import watch_broadcasts
 from parity.errors import InvalidInput
-from parity.layouts import layer_slots
+from parity.layouts import kind_of, layer_slots
 from parity.trace import flatten
 
 Cotangents = Callable[[str, tuple[int, ...]], np.ndarray]
@@ -83,7 +84,7 @@ class TensorFlowBackend(Backend):
                 tape.watch(tensor)
             for native in (n for slot in slots for n in slot.natives):
                 tape.watch(native)
-            recorder = Recorder(module, tape)
+            recorder = Recorder(self, module, tape)
             with recorder.installed():
                 output = _call(module, tensors, training=training)
         natives = [native for slot in slots for native in slot.natives]
@@ -93,7 +94,9 @@ class TensorFlowBackend(Backend):
         record = ModuleRecord(output={p: self.to_numpy(t) for p, t in flatten(output)})
         record.input_gradients = {name: next(found) for name in floats}
         for slot in slots:
-            record.parameter_gradients[slot.path] = slot.gradient([next(found) for _ in slot.natives])
+            record.parameter_gradients[slot.path] = slot.gradient(
+                [next(found) for _ in slot.natives]
+            )
         record.calls = recorder.calls
         for call, nested in zip(recorder.calls, recorder.outputs, strict=True):
             call.output_gradient = _gradient_structure(nested, found)
@@ -103,6 +106,7 @@ class TensorFlowBackend(Backend):
         self, module: Any, path: str, inputs: Sequence[np.ndarray], *, device: str = "cpu"
     ) -> np.ndarray:
         layers = dict(walk(module))
+        layers[kind_of("tf", module)] = module  # a lone layer is called by its kind
         bare = path.split("#")[0]
         if bare not in layers:
             raise InvalidInput(f"no layer {bare!r}; there are {', '.join(filter(None, layers))}")
@@ -130,11 +134,7 @@ def _gradients(
     tape: tf.GradientTape, outputs: Any, sources: Sequence[Any], cotangents: Cotangents
 ) -> list[np.ndarray | None]:
     """Gradient of ``sum(output * cotangent)`` for each source; None where none flows."""
-    live = [
-        (path, leaf)
-        for path, leaf in flatten(outputs)
-        if tf.is_tensor(leaf) and leaf.dtype.is_floating
-    ]
+    live = [(path, leaf) for path, leaf in flatten(outputs) if is_float(leaf)]
     sources = list(sources)
     if not live or not sources:
         return [None for _ in sources]
@@ -147,9 +147,10 @@ def _call(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
     """Call a model in the way of its kind: functional models take several inputs as one list."""
     graph = any(cls.__name__ in ("Functional", "Sequential") for cls in type(module).__mro__)
     arguments = [list(tensors)] if graph and len(tensors) > 1 else tensors
-    if hasattr(module, "call"):
-        return module(*arguments, training=training)
-    return module(*arguments)
+    knows = isinstance(module, keras.layers.Layer) or (
+        hasattr(module, "call") and "training" in inspect.signature(module.call).parameters
+    )
+    return module(*arguments, training=training) if knows else module(*arguments)
 
 
 def _built(layer: Any) -> bool:
@@ -157,13 +158,13 @@ def _built(layer: Any) -> bool:
 
 
 def _floats(nested: Any) -> list[Any]:
-    return [t for t in tf.nest.flatten(nested) if tf.is_tensor(t) and t.dtype.is_floating]
+    return [t for t in tf.nest.flatten(nested) if is_float(t)]
 
 
 def _gradient_structure(nested: Any, found: Iterator[np.ndarray | None]) -> Any:
     """The gradients in the structure of the output; None where none arrived at all."""
     flat = tf.nest.flatten(nested)
-    gradients = [next(found) if tf.is_tensor(t) and t.dtype.is_floating else None for t in flat]
+    gradients = [next(found) if is_float(t) else None for t in flat]
     if all(g is None for g in gradients):
         return None
     return tf.nest.pack_sequence_as(nested, gradients)

@@ -12,12 +12,13 @@ from tensorflow.python.framework import op_callbacks
 
 from parity.backends.base import Broadcast, grown, user_line
 
-_ELEMENTWISE = frozenset(
-    "Add AddV2 Sub Mul MulNoNan Div DivNoNan RealDiv FloorDiv TruncateDiv FloorMod Mod TruncateMod"
-    " Maximum Minimum Pow SquaredDifference Xlogy Xlog1py Xdivy Atan2 Select SelectV2 Equal NotEqual"
-    " Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr BitwiseAnd BitwiseOr BitwiseXor"
-    " ClipByValue NextAfter ApproximateEqual".split()
-)
+_ELEMENTWISE_NAMES = """
+Add AddV2 Sub Mul MulNoNan Div DivNoNan RealDiv FloorDiv TruncateDiv FloorMod Mod
+TruncateMod Maximum Minimum Pow SquaredDifference Xlogy Xlog1py Xdivy Atan2 Select
+SelectV2 Equal NotEqual Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr
+BitwiseAnd BitwiseOr BitwiseXor ClipByValue NextAfter ApproximateEqual
+"""
+_ELEMENTWISE = frozenset(_ELEMENTWISE_NAMES.split())
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
 from parity.backends.torch_broadcast import BroadcastWatch
 from parity.backends.torch_recorder import Recorder
 from parity.errors import InvalidInput
-from parity.layouts import Native, layer_slots
+from parity.layouts import Native, kind_of, layer_slots
 from parity.trace import flatten
 
 
@@ -41,7 +41,9 @@ class TorchBackend(Backend):
         tensors = {n: self.tensor(a, dtype=dtype, device=device) for n, a in inputs.items()}
         for name in wrt:
             if not tensors[name].is_floating_point():
-                raise InvalidInput(f"input {name!r} holds {tensors[name].dtype}: it has no gradient")
+                raise InvalidInput(
+                    f"input {name!r} holds {tensors[name].dtype}: it has no gradient"
+                )
             tensors[name].requires_grad_(True)
         outputs = function(**tensors)
         gradients = _gradients(self, outputs, [tensors[n] for n in wrt], cotangents)
@@ -73,22 +75,28 @@ class TorchBackend(Backend):
         recorder = Recorder(self, module, device)
         with _mode(module, training), recorder.installed():
             output = module(*tensors)
-            arrays = [(path, self.to_numpy(leaf)) for path, leaf in flatten(output)]
+            arrays = {path: np.array(self.to_numpy(leaf)) for path, leaf in flatten(output)}
             natives = [native for slot in slots for native in slot.natives]
             wanted = [*floats.values(), *natives]
             found = iter(_gradients(self, output, wanted, cotangents))
-        record = ModuleRecord(output=dict(arrays), calls=recorder.calls)
+        record = ModuleRecord(output=arrays, calls=recorder.calls)
         record.input_gradients = {name: next(found) for name in floats}
         for slot in slots:
-            record.parameter_gradients[slot.path] = slot.gradient([next(found) for _ in slot.natives])
+            record.parameter_gradients[slot.path] = slot.gradient(
+                [next(found) for _ in slot.natives]
+            )
         return record
 
     def call_layer(
         self, module: Any, path: str, inputs: Sequence[np.ndarray], *, device: str = "cpu"
     ) -> np.ndarray:
-        layer = module.get_submodule(path.split("#")[0].replace("/", "."))
+        layers = {name.replace(".", "/"): layer for name, layer in module.named_modules()}
+        layers[kind_of("torch", module)] = module  # a lone layer is called by its kind
+        bare = path.split("#")[0]
+        if bare not in layers:
+            raise InvalidInput(f"no layer {bare!r}; there are {', '.join(filter(None, layers))}")
         with torch.no_grad():
-            return self.to_numpy(layer(*(self.tensor(a, device=device) for a in inputs)))
+            return self.to_numpy(layers[bare](*(self.tensor(a, device=device) for a in inputs)))
 
     def slots(self, module: Any) -> list[Slot]:
         found: list[Slot] = []
@@ -141,7 +149,7 @@ def _own_tensors(layer: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 def _native(tensor: torch.Tensor) -> Native:
     def get() -> np.ndarray:
-        return tensor.detach().cpu().numpy().copy()
+        return np.array(tensor.detach().cpu().numpy())
 
     def put(array: np.ndarray) -> None:
         with torch.no_grad():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,55 +11,64 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from parity.backends.base import Backend, LayerCall
+from parity.backends.base import Backend, LayerCall, LayerGradients
 from parity.layouts import kind_of, layout_of
 
 
 class Recorder:
-    """Forward hooks on the leaf layers; gradients arrive in the calls during the backward pass."""
+    """Wraps ``torch.nn.Module.__call__`` for the length of one pass.
+
+    Layers are reached wherever they are kept, in plain Python lists too. Inputs and outputs are
+    copied at once, since a later in-place operation may overwrite them.
+    """
 
     def __init__(self, backend: Backend, module: torch.nn.Module, device: str) -> None:
         self.backend = backend
         self.device = device
         self.calls: list[LayerCall] = []
-        self._leaves = dict(_leaves(module))
+        self._paths = {id(m): name.replace(".", "/") for name, m in module.named_modules()}
         self._used: dict[str, int] = {}
-        self._pending: list[tuple[list[np.ndarray], Any, Any]] = []
+        self._busy = False
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        handles = []
-        for path, layer in self._leaves.items():
-            handles.append(layer.register_forward_pre_hook(self._before, with_kwargs=True))
-            handles.append(
-                layer.register_forward_hook(self._after(path, layer), with_kwargs=True)
-            )
+        original = torch.nn.Module.__call__
+
+        @functools.wraps(original)
+        def call(layer: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+            if self._busy or not is_leaf(layer):
+                return original(layer, *args, **kwargs)
+            return self._record(functools.partial(original, layer), layer, args, kwargs)
+
+        torch.nn.Module.__call__ = call
         try:
             yield
         finally:
-            for handle in handles:
-                handle.remove()
+            torch.nn.Module.__call__ = original
 
-    def _before(self, layer: torch.nn.Module, args: Any, kwargs: Any) -> None:
-        # copied before the call: the layer, or a later one, may overwrite its input in place
+    def _record(
+        self, run: Callable[..., Any], layer: torch.nn.Module, args: Any, kwargs: Any
+    ) -> Any:
+        path = self._path(layer)
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
-        self._pending.append(([self._copy(t) for t in tensors], args, kwargs))
-
-    def _after(self, path: str, layer: torch.nn.Module) -> Callable[..., None]:
-        def hook(_: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-            inputs, args, kwargs = self._pending.pop()
-            self._used[path] = count = self._used.get(path, 0) + 1
-            call = LayerCall(
-                path=path if count == 1 else f"{path}#{count}",
-                kind=kind_of("torch", layer),
-                inputs=inputs,
-                output=_structure(output, self._copy),
-                replay=self._replay(layer, args, kwargs),
-            )
-            self.calls.append(call)
-            self._watch(call, output)
-
-        return hook
+        inputs = [self._copy(t) for t in tensors]
+        again = _Again(self.backend, self.device, layer, args, kwargs)
+        self._busy = True
+        try:
+            output = run(*args, **kwargs)
+        finally:
+            self._busy = False
+        call = LayerCall(
+            path=path,
+            kind=kind_of("torch", layer),
+            inputs=inputs,
+            output=_structure(output, self._copy),
+            replay=again.output,
+            replay_gradients=again.gradients,
+        )
+        self.calls.append(call)
+        self._watch(call, output)
+        return output
 
     def _watch(self, call: LayerCall, output: Any) -> None:
         """Take the gradient by a tensor hook: it keeps the value before in-place operations."""
@@ -76,42 +86,76 @@ class Recorder:
             if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
                 leaf.register_hook(arrived(index))
 
-    def _replay(
-        self, layer: torch.nn.Module, args: Any, kwargs: Any
-    ) -> Callable[[Sequence[np.ndarray]], Any]:
-        flat, spec = tree_flatten((args, kwargs))
-        holes = [isinstance(x, torch.Tensor) for x in flat]
-        constants = [None if hole else x for hole, x in zip(holes, flat, strict=True)]
-
-        def replay(inputs: Sequence[np.ndarray]) -> Any:
-            fresh = iter(inputs)
-            filled = [
-                self.backend.tensor(next(fresh), device=self.device) if hole else x
-                for hole, x in zip(holes, constants, strict=True)
-            ]
-            again_args, again_kwargs = tree_unflatten(filled, spec)
-            with torch.no_grad():
-                return _structure(layer(*again_args, **again_kwargs), self._copy)
-
-        return replay
+    def _path(self, layer: torch.nn.Module) -> str:
+        kind = kind_of("torch", layer)
+        path = self._paths.get(id(layer), f"unregistered/{kind}") or kind
+        self._used[path] = count = self._used.get(path, 0) + 1
+        return path if count == 1 else f"{path}#{count}"
 
     def _copy(self, tensor: torch.Tensor) -> np.ndarray:
         return np.array(self.backend.to_numpy(tensor))
 
 
+class _Again:
+    """Calls a layer as it was called, with other tensors."""
+
+    def __init__(
+        self, backend: Backend, device: str, layer: torch.nn.Module, args: Any, kwargs: Any
+    ) -> None:
+        self._backend, self._device, self._layer = backend, device, layer
+        flat, self._spec = tree_flatten((args, kwargs))
+        self._holes = [isinstance(x, torch.Tensor) for x in flat]
+        self._rest = [None if hole else x for hole, x in zip(self._holes, flat, strict=True)]
+
+    def output(self, inputs: Sequence[np.ndarray]) -> Any:
+        with torch.no_grad():
+            return _structure(self._call(self._tensors(inputs)), self._copy)
+
+    def gradients(self, inputs: Sequence[np.ndarray], output_gradient: Any) -> LayerGradients:
+        tensors = self._tensors(inputs)
+        for tensor in tensors:
+            tensor.requires_grad_(tensor.is_floating_point())
+        slots = [slot for slot in self._backend.slots(self._layer) if slot.trainable]
+        # a view, since a layer that works in place may not overwrite a leaf
+        leaves = tree_flatten(self._call([t.view_as(t) for t in tensors]))[0]
+        live = [
+            (leaf, torch.as_tensor(weight).to(leaf.device, leaf.dtype))
+            for leaf, weight in zip(leaves, tree_flatten(output_gradient)[0], strict=True)
+            if isinstance(leaf, torch.Tensor) and leaf.requires_grad and weight is not None
+        ]
+        floats = [t for t in tensors if t.requires_grad]
+        sources = [*floats, *(native for slot in slots for native in slot.natives)]
+        outputs, weights = [leaf for leaf, _ in live], [weight for _, weight in live]
+        found: list[Any] = [None] * len(sources)
+        if outputs and sources:
+            found = list(torch.autograd.grad(outputs, sources, weights, allow_unused=True))
+        arrays = iter([None if g is None else self._copy(g) for g in found])
+        of_inputs = [next(arrays) if t.requires_grad else None for t in tensors]
+        return LayerGradients(
+            of_inputs, {s.path: s.gradient([next(arrays) for _ in s.natives]) for s in slots}
+        )
+
+    def _tensors(self, inputs: Sequence[np.ndarray]) -> list[torch.Tensor]:
+        return [self._backend.tensor(a, device=self._device) for a in inputs]
+
+    def _call(self, tensors: Sequence[torch.Tensor]) -> Any:
+        fresh = iter(tensors)
+        filled = [
+            next(fresh) if hole else x for hole, x in zip(self._holes, self._rest, strict=True)
+        ]
+        args, kwargs = tree_unflatten(filled, self._spec)
+        return self._layer(*args, **kwargs)
+
+    def _copy(self, tensor: torch.Tensor) -> np.ndarray:
+        return np.array(self._backend.to_numpy(tensor))
+
+
+def is_leaf(layer: torch.nn.Module) -> bool:
+    """Recorded as one call: layers without children, and library layers that use theirs unseen."""
+    if layout_of("torch", layer) is not None or isinstance(layer, torch.nn.MultiheadAttention):
+        return True
+    return next(layer.children(), None) is None
+
+
 def _structure(output: Any, convert: Callable[[torch.Tensor], np.ndarray]) -> Any:
     return tree_map(lambda x: convert(x) if isinstance(x, torch.Tensor) else x, output)
-
-
-def _leaves(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Layers without children, and library layers that use their children without calling them."""
-    inside: tuple[str, ...] = ()
-    for name, layer in module.named_modules():
-        if inside and name.startswith(inside):
-            continue
-        packed = layout_of("torch", layer) is not None or isinstance(
-            layer, torch.nn.MultiheadAttention
-        )
-        if packed or not any(True for _ in layer.children()):
-            inside = (*inside, f"{name}.") if packed else inside
-            yield name.replace(".", "/") or kind_of("torch", layer), layer

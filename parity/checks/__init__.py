@@ -29,12 +29,12 @@ def rng_for(check: Check) -> np.random.Generator:
 
 def cast(array: Any, dtype: str) -> np.ndarray:
     """Round floating values to float32, then give them ``dtype``; integers become int64."""
-    array = np.asarray(array)
-    if array.dtype.kind == "f":
-        return np.asarray(array.astype(np.float32).astype(dtype))
-    if array.dtype.kind in "iu":
-        return np.asarray(array.astype(np.int64))
-    return array
+    values: np.ndarray = np.asarray(array)
+    if values.dtype.kind == "f":
+        return values.astype(np.float32).astype(dtype)
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    return values
 
 
 def cast_inputs(inputs: Mapping[str, Any], dtype: str) -> dict[str, np.ndarray]:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from parity import weights
-from parity.backends.base import LayerCall, ModuleRecord, Slot
+from parity.backends.base import Slot
 from parity.checks import cast, cotangents_for, rng_for, seeded
+from parity.checks.layers import (
+    Recorded,
+    backward_entries,
+    drop_lone_activations,
+    forward_entries,
+    local_gradients,
+    order_problems,
+)
 from parity.component import Check, Recording, Side
 from parity.errors import InvalidInput
 from parity.report import Problem
-from parity.trace import Trace, flatten, join
+from parity.trace import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +32,14 @@ class ModuleCheck(Check):
     Entries, in execution order: ``forward/<layer>/input``, ``forward/<layer>/output``,
     ``local/<layer>/output`` (the layer fed with the first side's recorded input, so that its own
     error is told from what it was handed), ``output/<path>``; then backwards
-    ``grad_output/<layer>`` and ``grad/<layer>/<parameter>``, and ``grad_input/<index>``. A layer's
-    second call is ``<layer>#2``.
+    ``grad_output/<layer>``, ``local_grad/<layer>/input`` and ``local_grad/<layer>/<parameter>``
+    (the layer's backward pass on the first side's input and output gradient),
+    ``grad/<layer>/<parameter>``, and ``grad_input/<index>``. A layer's second call is
+    ``<layer>#2``. Where no gradient flows, it is zero.
 
     An activation fused into a layer is an entry of its own only where every side has one of that
-    path; elsewhere the next layer's input shows it.
+    path; elsewhere the next layer's input shows it. Layers that one side lacks are unmatched
+    entries; the same layers in another order are a problem ``order``.
 
     Attributes:
         config: what the builder ``<name>(config, *, dtype, device)`` takes.
@@ -46,83 +57,61 @@ class ModuleCheck(Check):
             raise InvalidInput(f"{self.label}: layers can be recorded in mode eager only")
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
-        inputs = list(self.inputs(rng_for(self)))
         modules = {
             name: getattr(side.impl, self.name)(self.config, dtype=side.dtype, device=side.device)
             for name, side in sides.items()
         }
-        self._share_weights(modules)
-        records = {
-            name: side.backend.record_module(
-                modules[name],
-                [cast(array, side.dtype) for array in inputs],
-                cotangents=cotangents_for(self),
-                dtype=side.dtype,
-                device=side.device,
-                training=self.training,
-            )
+        share_weights(modules, self.label, self.case)
+        inputs = list(self.inputs(rng_for(self)))
+        recorded = {
+            name: self._side(side, modules[name], [cast(array, side.dtype) for array in inputs])
             for name, side in sides.items()
         }
-        return self._write(sides, modules, records, inputs)
+        drop_lone_activations([own.record for own in recorded.values()])
+        return record_traces(recorded)
 
-    def _share_weights(self, modules: Mapping[str, Any]) -> None:
-        """Seeded values in the first side, moved from there to the others."""
-        (_, first), *others = modules.items()
-        weights.load(first, seeded_weights(weights.slots(first), self.label, self.case))
-        for _, module in others:
-            weights.copy(first, module)
+    def _side(self, side: Side, module: Any, inputs: list[np.ndarray]) -> Recorded:
+        record = side.backend.record_module(
+            module,
+            inputs,
+            cotangents=cotangents_for(self),
+            dtype=side.dtype,
+            device=side.device,
+            training=self.training,
+        )
+        slots = {slot.path: slot for slot in weights.slots(module)}
+        return Recorded(side, module, record, slots, inputs)
 
-    def _write(
-        self,
-        sides: Mapping[str, Side],
-        modules: Mapping[str, Any],
-        records: Mapping[str, ModuleRecord],
-        inputs: Sequence[np.ndarray],
-    ) -> Recording:
-        recording = Recording({name: Trace(side=name) for name in sides})
-        drop_lone_activations(records)
-        leader = next(iter(records.values()))
-        leading = {call.path: call for call in leader.calls}
-        for name, record in records.items():
-            trace = recording.traces[name]
-            for call in record.calls:
-                _write_forward(trace, call)
-                problem = self._write_local(trace, sides[name], modules[name], call, leading)
-                recording.problems += [problem] if problem else []
-            trace.extend(record.output, scope="output")
-            shapes = {slot.path: slot for slot in weights.slots(modules[name])}
-            for entry, value in backward_entries(record, shapes):
-                trace.add(entry, value)
-            for index, gradient in record.input_gradients.items():
-                zeros = np.zeros(np.shape(inputs[int(index)]), sides[name].dtype)
-                trace.add(f"grad_input/{index}", zeros if gradient is None else gradient)
-        recording.problems += order_problems(records)
-        return recording
 
-    def _write_local(
-        self,
-        trace: Trace,
-        side: Side,
-        module: Any,
-        call: LayerCall,
-        leading: Mapping[str, LayerCall],
-    ) -> Problem | None:
-        """Feed the layer with the first side's recorded input."""
-        lead = leading.get(call.path)
-        if lead is None:
-            return None  # an unmatched layer: its forward entries say so
-        try:
-            if call is lead:
-                output = call.output
-            elif call.replay is not None:
-                output = call.replay([_like(a, b) for a, b in zip(lead.inputs, call.inputs, strict=True)])
+def record_traces(recorded: Mapping[str, Recorded]) -> Recording:
+    """Write what was recorded of each side; the first side's inputs feed the local entries."""
+    recording = Recording({name: Trace(side=name) for name in recorded})
+    first = next(iter(recorded.values()))
+    leading = {call.path: call for call in first.record.calls}
+    local = {name: local_gradients(own, leading) for name, own in recorded.items()}
+    everywhere = all(found is not None for found in local.values())
+    for name, own in recorded.items():
+        trace = recording.traces[name]
+        for item in forward_entries(own, leading):
+            if isinstance(item, Problem):
+                recording.problems.append(item)
             else:
-                output = side.backend.call_layer(module, call.path, lead.inputs, device=side.device)
-        except Exception as error:  # the layer refuses the other side's input: that is a finding
-            details = {"side": side.name, "error": f"{type(error).__name__}: {error}"}
-            return Problem("layer-error", f"local/{call.path}/output", details)
-        trace.extend(_named(f"local/{call.path}/output", output))
-        return None
+                trace.add(*item)
+        found, problems = local[name] or ({}, [])
+        recording.problems += problems
+        for entry, value in backward_entries(own, found if everywhere else {}):
+            trace.add(entry, value)
+    records = {name: own.record for name, own in recorded.items()}
+    recording.problems += order_problems(records)
+    return recording
+
+
+def share_weights(modules: Mapping[str, Any], *scope: str) -> None:
+    """Seeded values in the first module, moved from there to the others."""
+    (_, first), *others = modules.items()
+    weights.load(first, seeded_weights(weights.slots(first), *scope))
+    for _, module in others:
+        weights.copy(first, module)
 
 
 def seeded_weights(slots: Sequence[Slot], *scope: str) -> dict[str, np.ndarray]:
@@ -141,63 +130,3 @@ def _seeded_values(slot: Slot, rng: np.random.Generator) -> np.ndarray:
     else:
         values = rng.normal(size=slot.shape) / np.sqrt(np.prod(slot.shape[:-1]))
     return cast(values, str(current.dtype))
-
-
-def drop_lone_activations(records: Mapping[str, ModuleRecord]) -> None:
-    """Leave out fused activations that some side applies as plain code or as a layer."""
-    paths = [{call.path for call in record.calls} for record in records.values()]
-    common = set.intersection(*paths) if paths else set()
-    for record in records.values():
-        record.calls = [c for c in record.calls if not c.fused or c.path in common]
-
-
-def backward_entries(
-    record: ModuleRecord, slots: Mapping[str, Slot]
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Gradients from the output back to the first layer; zeros where none flowed."""
-    left = dict(record.parameter_gradients)
-    first_use = {call.path.split("#")[0]: call.path for call in reversed(record.calls)}
-    for call in reversed(record.calls):
-        gradient = call.output_gradient
-        if gradient is None:
-            gradient = [np.zeros_like(a) for _, a in flatten(call.output)]
-            gradient = gradient[0] if isinstance(call.output, np.ndarray) else gradient
-        yield from _named(f"grad_output/{call.path}", gradient).items()
-        bare = call.path.split("#")[0]
-        if first_use[bare] == call.path:
-            for path in [p for p in left if p.startswith(f"{bare}/")]:
-                yield f"grad/{path}", _or_zeros(left.pop(path), slots[path])
-    for path, gradient in left.items():
-        yield f"grad/{path}", _or_zeros(gradient, slots[path])
-
-
-def order_problems(records: Mapping[str, ModuleRecord]) -> list[Problem]:
-    """A finding where the sides run the same layers in another order."""
-    orders = {side: [call.path for call in record.calls] for side, record in records.items()}
-    if len({tuple(sorted(order)) for order in orders.values()}) != 1:
-        return []  # some are unmatched: the comparison says which
-    if len({tuple(order) for order in orders.values()}) == 1:
-        return []
-    details = {"present": list(orders), "missing": [], "suggestion": None, "order": orders}
-    return [Problem("unmatched", "forward", details)]
-
-
-def _write_forward(trace: Trace, call: LayerCall) -> None:
-    inputs = call.inputs[0] if len(call.inputs) == 1 else call.inputs
-    trace.extend(_named(f"forward/{call.path}/input", inputs))
-    trace.extend(_named(f"forward/{call.path}/output", call.output))
-
-
-def _named(name: str, value: Any) -> dict[str, Any]:
-    """One array under its name, or several below it."""
-    if isinstance(value, np.ndarray):
-        return {name: value}
-    return {join(name, path): leaf for path, leaf in flatten(value)}
-
-
-def _like(array: np.ndarray, own: np.ndarray) -> np.ndarray:
-    return array.astype(own.dtype) if array.dtype.kind == "f" else array
-
-
-def _or_zeros(gradient: np.ndarray | None, slot: Slot) -> np.ndarray:
-    return np.zeros_like(slot.get()) if gradient is None else gradient

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from parity.trace import Trace, join
 
 #: side -> entry name -> what the environment or the policy itself answered there.
 Answers = Mapping[str, Mapping[str, np.ndarray]]
+MakeStepper = Callable[[Side, Any, Any, int], Any]
 STORED = ("reward", "terminated", "truncated", "next_observation")
 
 
@@ -62,7 +64,7 @@ class RolloutCheck(Check):
     kind: ClassVar[str] = "rollout"
     make_environment: Callable[[], Any]
     make_policy: Callable[[Side], Any]
-    make_stepper: Callable[[Side, Any, Any, int], Any] = harness_stepper
+    make_stepper: MakeStepper = harness_stepper
     steps: int
     seed: int
     forced: bool = False
@@ -75,14 +77,17 @@ class RolloutCheck(Check):
             raise InvalidInput(f"steps={self.steps}: a rollout has at least one step")
         draws = self._draws()
         loops: dict[str, _Loop] = {}
+        opened: list[WatchedEnvironment] = []
         try:
             for name, side in sides.items():
-                loops[name] = _Loop.of(self, side)
+                environment = WatchedEnvironment(self.make_environment(), self.random_state)
+                opened.append(environment)
+                loops[name] = _Loop.of(self, side, environment, self.make_policy(side), name)
             for step in range(self.steps):
                 self._step(step, loops, None if draws is None else draws[step])
         finally:
-            for loop in loops.values():
-                _close(loop.environment)
+            for environment in opened:
+                environment.close()
         traces = {name: loop.trace for name, loop in loops.items()}
         answers = {name: loop.answers for name, loop in loops.items()}
         return Recording(traces, find_parted(self, traces, answers, _dtype(sides)))
@@ -100,41 +105,31 @@ class RolloutCheck(Check):
         forced: np.ndarray | None = None
         for loop in loops.values():
             noise = None if draw is None else cast(draw, loop.side.dtype)
-            before = self._before(loop)
-            answered = {"observation": loop.environment.answers["observation"]}
+            loop.begin(step)
             if self.forced:
                 if hasattr(loop.policy.policy, "output"):
-                    before["output"] = to_numpy(loop.policy.output(seen))
+                    loop.entries["output"] = to_numpy(loop.policy.output(seen))
                 action = to_numpy(loop.policy.act(seen, noise))
                 forced = action if forced is None else forced
                 transition = loop.stepper.step(noise, action=forced)
             else:
                 transition = loop.stepper.step(noise)
                 action = to_numpy(transition.action)
-            answered["action"] = action if loop.policy.action is None else loop.policy.action
-            answered |= {name: loop.environment.answers[name] for name in STORED}
-            after = {"action": action, "applied": loop.environment.applied}
-            after |= {name: getattr(transition, name) for name in STORED}
-            before["observation"] = transition.observation
-            loop.add(step, {**before, **after}, answered)
-
-    def _before(self, loop: _Loop) -> dict[str, Any]:
-        """The entries that precede the action; the observation's place is kept for it."""
-        entries = {"seed": np.int64(loop.environment.seed), "observation": None}
-        if self.random_state is not None:
-            entries["random_state"] = self.random_state(loop.environment.environment)
-        return entries
+            loop.entries["action"] = action
+            loop.finish(step, transition)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentCheck(Check):
     """Environments that should be one: the same seeds and actions, compared step by step.
 
-    The sides are those of ``environments`` (``gymnasium``, ``gym``), not the frameworks; entries
-    are those of :class:`RolloutCheck` without seeds and the policy's.
+    The sides of the report are those of ``environments`` (``gymnasium``, ``gym``). Each is stepped
+    by the loop of another framework, so that agreement covers the loops as well. The entries are
+    those of :class:`RolloutCheck`, without a policy's.
 
     Attributes:
         environments: side name -> a new environment.
+        make_stepper: the loop of a side, as in :class:`RolloutCheck`; its policy is never asked.
         actions: all actions ``[steps, ...]``, drawn from a generator.
         seed: of the first episode; episode k begins with ``seed + k``.
         random_state: reads the state of an environment's random generator as an array.
@@ -142,30 +137,28 @@ class EnvironmentCheck(Check):
 
     kind: ClassVar[str] = "environment"
     environments: Mapping[str, Callable[[], Any]]
+    make_stepper: MakeStepper = harness_stepper
     actions: Callable[[np.random.Generator], np.ndarray]
     seed: int
     random_state: Callable[[Any], np.ndarray] | None = None
     dtypes: tuple[str, ...] = field(default=("float64",))
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
-        """Run each environment on its own; ``sides`` only gives the dtype of the comparison."""
-        traces = {name: self._trace(name, make) for name, make in self.environments.items()}
-        return Recording(traces, find_parted(self, traces, {}, _dtype(sides)))
-
-    def _trace(self, name: str, make: Callable[[], Any]) -> Trace:
-        environment, trace = make(), Trace(side=name)
-        try:
-            stepper = Stepper(environment, None, seed=self.seed)
-            for step, action in enumerate(self.actions(rng_for(self))):
-                record: dict[str, Any] = {"observation": stepper.observation}
-                if self.random_state is not None:
-                    record["random_state"] = self.random_state(environment)
-                transition = stepper.step(action=action)
-                record |= {key: getattr(transition, key) for key in STORED}
-                trace.extend(record, scope=f"step/{step}")
-        finally:
-            _close(environment)
-        return trace
+        """Run each environment on its own."""
+        traces: dict[str, Trace] = {}
+        answers: dict[str, dict[str, np.ndarray]] = {}
+        steppers = cycle(sides.values())
+        for (name, make), side in zip(self.environments.items(), steppers, strict=False):
+            environment = WatchedEnvironment(make(), self.random_state)
+            try:
+                loop = _Loop.of(self, side, environment, None, name)
+                for step, action in enumerate(self.actions(rng_for(self))):
+                    loop.begin(step)
+                    loop.finish(step, loop.stepper.step(action=action))
+            finally:
+                environment.close()
+            traces[name], answers[name] = loop.trace, loop.answers
+        return Recording(traces, find_parted(self, traces, answers, _dtype(sides)))
 
 
 def find_parted(
@@ -234,25 +227,43 @@ class _Loop:
     stepper: Any
     trace: Trace
     answers: dict[str, np.ndarray] = field(default_factory=dict)
+    entries: dict[str, Any] = field(default_factory=dict)
+    """Of the step at hand, in execution order."""
 
     @classmethod
-    def of(cls, check: RolloutCheck, side: Side) -> _Loop:
-        environment = WatchedEnvironment(check.make_environment())
-        policy = WatchedPolicy(check.make_policy(side))
-        stepper = check.make_stepper(side, environment, policy, check.seed)
-        return cls(side, environment, policy, stepper, Trace(side=side.name))
+    def of(
+        cls,
+        check: RolloutCheck | EnvironmentCheck,
+        side: Side,
+        environment: WatchedEnvironment,
+        policy: Any,
+        name: str,
+    ) -> _Loop:
+        watched = WatchedPolicy(policy)
+        stepper = check.make_stepper(side, environment, watched, check.seed)
+        return cls(side, environment, watched, stepper, Trace(side=name))
 
-    def add(self, step: int, entries: Mapping[str, Any], answers: Mapping[str, Any]) -> None:
-        scope = join("step", str(step))
-        self.trace.extend(entries, scope=scope)
-        self.answers.update({join(scope, n): np.array(a) for n, a in answers.items()})
+    def begin(self, step: int) -> None:
+        """Note what precedes the action; the observation's place is kept for the stored one."""
+        self.entries = {"seed": np.int64(self.environment.seed), "observation": None}
+        if (state := self.environment.random_state()) is not None:
+            self.entries["random_state"] = state
+        self.policy.action = None
+        self._answered(step, {"observation": self.environment.answers["observation"]})
+
+    def finish(self, step: int, transition: Any) -> None:
+        """Note what was applied and stored, and what the policy and environment had answered."""
+        self.entries["observation"] = transition.observation
+        self.entries["applied"] = self.environment.applied
+        self.entries |= {name: getattr(transition, name) for name in STORED}
+        self.trace.extend(self.entries, scope=join("step", str(step)))
+        self._answered(step, {name: self.environment.answers[name] for name in STORED})
+        if self.policy.action is not None:
+            self._answered(step, {"action": self.policy.action})
+
+    def _answered(self, step: int, answers: Mapping[str, np.ndarray]) -> None:
+        self.answers.update({join("step", str(step), n): np.array(a) for n, a in answers.items()})
 
 
 def _dtype(sides: Mapping[str, Side]) -> str:
     return next(side.dtype for side in sides.values() if not side.is_reference)
-
-
-def _close(environment: Any) -> None:
-    close = getattr(environment, "close", None)
-    if close is not None:
-        close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -63,9 +64,20 @@ class WatchedEnvironment:
     """
 
     environment: Any
+    read_random_state: Callable[[Any], np.ndarray] | None = None
     seed: int = NO_SEED
     applied: Any = None
     answers: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def random_state(self) -> np.ndarray | None:
+        """The state of the environment's random generator, where it can be read."""
+        read = self.read_random_state
+        return None if read is None else read(self.environment)
+
+    def close(self) -> None:
+        """Close the environment, where it can be closed."""
+        if hasattr(self.environment, "close"):
+            self.environment.close()
 
     def reset(self, *, seed: int | None = None, **options: Any) -> Any:
         self.seed = NO_SEED if seed is None else seed

@@ -68,7 +68,9 @@ class TrainingCheck(Check):
 
     def _reference(self, sides: Mapping[str, Side]) -> Learner:
         if "reference" not in sides:
-            raise InvalidInput(f"{self.label}: the inputs come from the reference, which is missing")
+            raise InvalidInput(
+                f"{self.label}: the inputs come from the reference, which is missing"
+            )
         return self._learner(sides["reference"])
 
 
@@ -132,14 +134,12 @@ class LinkCheck(TrainingCheck):
     def _run(self, side: Side, state: State, inputs: dict[str, Any]) -> dict[str, Any]:
         learner, link = self._learner(side), self.link
         learner.load_state(state)
-        before = learner.state()
         outputs = call_link(learner, link, tensors(side, learner, inputs))
-        after = learner.state()
         written = {
             name: value
-            for name, value in after.items()
+            for name, value in learner.state().items()
             if any(fnmatchcase(name, glob) for glob in link.writes)
-            or not np.array_equal(value, before[name], equal_nan=True)
+            or not np.array_equal(value, state[name].astype(value.dtype), equal_nan=True)
         }
         zero = {name: self._gradient(side, learner, inputs, name) for name in link.constants}
         return {**outputs, "state": written, "no_gradient": zero}

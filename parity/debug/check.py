@@ -6,8 +6,8 @@ and inputs, tells whether a difference is rounding, and shows differences that t
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,7 +24,6 @@ from parity.errors import InvalidInput, MissingFramework, TransferError
 from parity.report import Report, build_report, judge
 from parity.tolerance import Tolerance, float32_rounding_bound
 from parity.trace import Trace
-from parity.verdict import Verdict
 
 WEIGHTS = ("copy", "keep")
 
@@ -32,9 +31,10 @@ WEIGHTS = ("copy", "keep")
 def check(
     torch: Any,
     tf: Any,
-    inputs: Any,
+    inputs: Any = None,
     *,
     training: bool = False,
+    steps: int = 5,
     transfer: str = "copy",
     names: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -47,6 +47,7 @@ def check(
         inputs: an array, a sequence or a mapping of arrays, in torch's order of axes; or
             ``{"torch": ..., "tf": ...}`` where the two sides take different ones.
         training: run in training mode (statistics of the batch, dropout).
+        steps: how many steps two optimizers take; their ``inputs``, if any, are the parameters.
         transfer: ``copy`` gives the tf side torch's weights; ``keep`` compares the sides with the
             weights that they have.
         names: torch layer -> tf layer, for layers that cannot be paired without doubt.
@@ -61,11 +62,17 @@ def check(
     if transfer not in WEIGHTS:
         raise InvalidInput(f"transfer={transfer!r}: choose {' or '.join(WEIGHTS)}")
     pair = _sides(torch, tf)
-    arrays = _inputs(inputs)
-    if pair["torch"].kind == "module":
+    arrays = None if inputs is None else _inputs(inputs)
+    if pair["torch"].kind == "module" and arrays is not None:
         return check_modules(
             pair, arrays, training=training, transfer=transfer, names=names, seed=seed
         )
+    if pair["torch"].kind == "optimizer":
+        from parity.debug.optimizers import check_optimizers
+
+        return check_optimizers(pair, arrays and arrays["torch"], steps=steps, seed=seed)
+    if arrays is None:
+        raise InvalidInput("a check of modules or functions needs inputs")
     from parity.debug.functions import check_functions
 
     return check_functions(pair, arrays, seed=seed)
@@ -87,6 +94,9 @@ def _sides(first: Any, second: Any) -> dict[str, Subject]:
         )
     if found[0] == "tf" or found[1] == "torch":
         subjects.reverse()
+    if {s.kind for s in subjects} == {"function", "optimizer"}:
+        # params -> optimizer is a function until it meets an optimizer
+        subjects = [replace(s, kind="optimizer") for s in subjects]
     if subjects[0].kind != subjects[1].kind:
         kinds = [f"{s.label} is a {s.kind}" for s in subjects]
         raise InvalidInput(f"{' and '.join(kinds)}: give two of the same kind")
@@ -273,12 +283,3 @@ def _subject(
         "only_tf": [calls["tf"][j].path for j in pairing.only_tf],
         "no_float64": missing,
     }
-
-
-def keras_loaded() -> bool:
-    """True once the user's file has brought TensorFlow in."""
-    return "tensorflow" in sys.modules
-
-
-Build = Callable[[Any], None]
-VERDICTS_THAT_PASS = (Verdict.AGREE, Verdict.ROUNDING)

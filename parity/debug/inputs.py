@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,28 @@ def from_function(target: str, *, seed: int = 0) -> dict[str, np.ndarray]:
     except Exception as error:
         raise InvalidInput(f"{target}: raised {describe(error)}") from error
     return as_arrays(made, target)
+
+
+def read_map(path: Path) -> dict[str, str]:
+    """A map file: one ``torch layer: tf layer`` per line; ``#`` starts a comment.
+
+    Raises:
+        InvalidInput: the file is missing or a line is not of that form.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or error}") from None
+    names = {}
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        left, colon, right = (part.strip().strip("'\"") for part in text.partition(":"))
+        if not (left and colon and right):
+            raise InvalidInput(f"{path}:{number}: write 'torch layer: tf layer', not {text!r}")
+        names[left] = right
+    return names
 
 
 def as_arrays(inputs: Any, label: str = "inputs") -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parity
-from impls.errors import DtypeError, ShapeError
+from impls.errors import ConfigError, DtypeError, ShapeError
 from impls.networks.config import (
     ActorConfig,
     CriticConfig,
@@ -16,11 +16,14 @@ from impls.networks.config import (
     initial_parameters,
     parameter_shapes,
 )
+from impls.networks.spec import COMPONENT
 from parity.backends import get_backend, to_numpy
+from parity.component import Side
 from parity.runner import load_siblings
 from parity.tolerance import default_tolerance
 
 SIDES = ("torch", "tf", "reference")
+RUNS = [*((side, d) for side in SIDES[:2] for d in ("float32", "float64")), (SIDES[2], "float64")]
 MLP = MLPConfig(3, (11, 7), 2)
 ACTOR = ActorConfig(3, 2, (11, 7), (2.0, 0.4))
 CRITIC = CriticConfig(3, 2, (11, 7))
@@ -230,13 +233,17 @@ def test_actions_never_leave_the_bounds(scale, seed):
     same(*actions)
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("make_mlp", (3,)), ("make_actor", (3,)),
-                                             ("make_twin_critic", (3, 2))])  # fmt: skip
-@pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_reference_gradient_is_the_slope(siblings, name, sizes, activation):
-    config = MLPConfig(3, (11, 7), 2, activation) if name == "make_mlp" else MAKERS[name]
-    if activation == "tanh" and name != "make_mlp":
-        pytest.skip("the actor and the critic have relu layers only")
+@pytest.mark.parametrize(
+    ("name", "config", "sizes"),
+    [
+        ("make_mlp", MLP, (3,)),
+        ("make_mlp", MLPConfig(3, (11, 7), 2, "tanh"), (3,)),
+        ("make_actor", ACTOR, (3,)),
+        ("make_twin_critic", CRITIC, (3, 2)),
+    ],
+    ids=["mlp-relu", "mlp-tanh", "actor", "twin-critic"],
+)
+def test_reference_gradient_is_the_slope(siblings, name, config, sizes):
     network = getattr(siblings["reference"], name)(config, dtype="float64")
     siblings["reference"].load_parameters(network, drawn(config))
     inputs, rng = rows(*sizes, batch=5), np.random.default_rng(4)
@@ -335,7 +342,37 @@ def test_max_action_moves_and_copies_with_the_torch_actor(siblings):
     assert actor.to(torch.float64).max_action.dtype is torch.float64
 
 
+@pytest.mark.parametrize("side", ["torch", "tf"])
+@pytest.mark.parametrize("device", ["cuda:63", "tpu", "cpu:1", "cuda:x"])
+def test_absent_device_is_refused(siblings, side, device):
+    with pytest.raises(ConfigError, match=f"device='{device}'"):
+        siblings[side].make_actor(ACTOR, dtype="float32", device=device)
+
+
+def test_torch_networks_trace_without_a_graph_break(siblings):
+    import torch
+
+    actor = siblings["torch"].make_actor(ACTOR, dtype="float64")
+    critic = siblings["torch"].make_twin_critic(CRITIC, dtype="float64")
+
+    def both(observation):
+        return critic(observation, actor(observation))
+
+    (x,) = (torch.tensor(a) for a in rows(3))
+    compiled = torch.compile(both, fullgraph=True, backend="eager")
+    for plain, traced in zip(both(x), compiled(x), strict=True):
+        assert torch.equal(plain, traced)
+
+
 def test_configs_are_hashable_and_equal_by_value():
     assert len({ACTOR, ActorConfig(3, 2, (11, 7), (2.0, 0.4)), CRITIC}) == 2
     assert ActorConfig(3, 2).bounds == (1.0, 1.0)
     assert CriticConfig(3, 2).mlp == MLPConfig(5, (256, 256), 1)
+
+
+@pytest.mark.parametrize("case", COMPONENT.errors, ids=lambda case: case.id)
+@pytest.mark.parametrize(("side", "dtype"), RUNS)
+def test_misuse_is_refused_alike(siblings, case, side, dtype):
+    with pytest.raises(case.error, match=case.match) as caught:
+        case.call(Side(side, siblings[side], get_backend(side), dtype))
+    assert caught.type is case.error

@@ -36,7 +36,7 @@ def test_every_traceback_style_reports_the_failure(pytester: pytest.Pytester, st
         ("torch={'q': np.zeros(3)}, tf={'q': np.zeros(3)}", "zero"),
         ("torch={'q': np.ones(0)}, tf={'q': np.ones(0)}", "*"),
         ("torch={}, tf={}", "*"),
-        ("torch=same, tf=same", "compared with itself"),
+        ("torch=same, tf=same", "agrees with itself"),
     ],
     ids=["zeros", "empty", "nothing", "one object"],
 )

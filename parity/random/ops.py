@@ -1,0 +1,69 @@
+"""What the draws need of an array library: a table of functions, one per framework.
+
+The algorithms in ``distributions.py`` and ``draws.py`` are written once against this table, so
+that the three implementations cannot drift. ``Any`` stands for the library's array.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Ops(Protocol):
+    """Array functions. Integers are int64 unless said; shifts are arithmetic."""
+
+    def is_tensor(self, value: Any) -> bool:
+        """True for what must not be read on the host: the framework's own tensors."""
+        ...
+
+    def kind(self, value: Any) -> str:
+        """``"f"`` for floating dtypes, ``"i"`` for integer ones, ``"?"`` for the rest."""
+        ...
+
+    def shape(self, value: Any) -> tuple[int, ...]: ...
+
+    def asarray(self, value: Any, dtype: str) -> Any:
+        """A tensor of a host array or of a tensor; no gradient flows through it."""
+        ...
+
+    def cast(self, value: Any, dtype: str) -> Any: ...
+
+    def shift_right(self, value: Any, bits: int) -> Any: ...
+
+    def sqrt(self, value: Any) -> Any: ...
+
+    def exp(self, value: Any) -> Any: ...
+
+    def log(self, value: Any) -> Any: ...
+
+    def sin(self, value: Any) -> Any: ...
+
+    def cos(self, value: Any) -> Any: ...
+
+    def minimum(self, left: Any, right: Any) -> Any: ...
+
+    def maximum(self, left: Any, right: Any) -> Any: ...
+
+    def where(self, condition: Any, left: Any, right: Any) -> Any: ...
+
+    def max_last(self, value: Any) -> Any:
+        """The maximum over the last axis, which is kept."""
+        ...
+
+    def count_last(self, condition: Any) -> Any:
+        """How many are true over the last axis, int64."""
+        ...
+
+    def cumsum_last(self, value: Any) -> Any: ...
+
+    def argsort(self, value: Any) -> Any:
+        """Positions in ascending order of a vector, int64; equal values keep their order."""
+        ...
+
+    def count_not_above(self, ascending: Any, values: Any) -> Any:
+        """For each of ``values`` how many of the vector ``ascending`` are at most as large."""
+        ...
+
+    def broadcast_to(self, value: Any, shape: tuple[int, ...]) -> Any: ...
+
+    def reshape(self, value: Any, shape: tuple[int, ...]) -> Any: ...
