@@ -215,7 +215,8 @@ def _import_package(api: str) -> ModuleType:
             return importlib.import_module(api)
     except ImportError as error:
         raise UnknownEnvironmentError(
-            f"api={api!r}: the package {error.name!r} is missing; pip install '{''.join(APIS[api])}'"
+            f"api={api!r}: the package {error.name!r} is missing; "
+            f"pip install '{''.join(APIS[api])}'"
         ) from error
 
 

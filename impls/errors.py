@@ -6,6 +6,9 @@ from __future__ import annotations
 class ImplError(ValueError):
     """Base of the errors below."""
 
+    # AutoGraph re-raises an exception as its own type only if its constructor is Exception's
+    __init__ = Exception.__init__
+
 
 class ShapeError(ImplError):
     """An array has the wrong rank or size. The message names it, its shape and the expected one."""

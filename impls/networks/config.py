@@ -165,7 +165,7 @@ def require_dtype(dtype: str) -> str:
 
 
 def require_device(device: str, gpus: int) -> tuple[str, int]:
-    """``cuda:1`` -> (``cuda``, 1); refuse a device that is not there, never fall back to the CPU."""
+    """``cuda:1`` -> (``cuda``, 1). A device that is not there is refused: no CPU in its place."""
     kind, _, index = device.partition(":")
     number = int(index) if index.isdigit() else 0
     known = kind in ("cpu", "cuda") and (index.isdigit() or not index)

@@ -115,8 +115,8 @@ def make_twin_critic(config: CriticConfig, *, dtype: str, device: str = "cpu") -
         Layers ``q1/l1``, ..., ``q2/l1``, ...
 
     Raises:
-        DtypeError, ShapeError, ConfigError: as in :func:`make_mlp`; ShapeError also where the two batches
-            differ in size.
+        DtypeError, ShapeError, ConfigError: as in :func:`make_mlp`.
+        ShapeError: also where the two batches differ in size.
     """
     ...
 

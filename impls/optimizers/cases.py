@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,16 @@ SINGLE = {"kernel": (1, 1)}
 
 
 def steps(
-    *scales: float, shapes: dict[str, tuple[int, ...]] | None = None, reverse: bool = False
+    *scales: float, shapes: Mapping[str, tuple[int, ...]] = SHAPES, reverse: bool = False
 ) -> Inputs:
     """Normal parameters and one normal gradient per scale; both signs occur."""
 
     def make(rng: np.random.Generator) -> tuple[Arrays, list[Arrays]]:
-        sizes = SHAPES if shapes is None else shapes
-        parameters = {name: rng.normal(size=shape) for name, shape in sizes.items()}
-        order = list(reversed(sizes)) if reverse else list(sizes)
+        parameters = {name: np.asarray(rng.normal(size=s)) for name, s in shapes.items()}
+        order = list(shapes)[:: -1 if reverse else 1]
         gradients = [
-            {name: scale * rng.normal(size=sizes[name]) for name in order} for scale in scales
+            {name: np.asarray(scale * rng.normal(size=shapes[name])) for name in order}
+            for scale in scales
         ]
         return parameters, gradients
 

@@ -101,8 +101,8 @@ STOCK_DIVERGENCES = (
         ours="RMSprop with momentum=0.875, likewise",
         formula="b <- momentum * b + learning_rate * g / sqrt(v + epsilon); p <- p - b",
         because=(
-            "Keras's buffer holds updates that were scaled by the rate of their own step; a changed "
-            "rate reaches them only as they fade. Equal as long as the rate is constant"
+            "Keras's buffer holds updates scaled by the rate of their own step; a changed rate "
+            "reaches them only as they fade. Equal as long as the rate is constant"
         ),
         size=1.5e-1,
     ),

@@ -59,7 +59,7 @@ def _keras(name: str, *, halve: bool = False, **options: Any) -> Any:
 
 def _ours(name: str, config: Any, *, halve: bool = False, per_step: Any = None) -> np.ndarray:
     """The reference; ``per_step(config, t)`` gives the constants of step t."""
-    p = START.copy()
+    p: np.ndarray = START.copy()
     optimizer = getattr(numpy_ref, name)(config, {"p": p})
     for index, g in enumerate(GRADIENTS):
         if halve and index == HALVED_AT:

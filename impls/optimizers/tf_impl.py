@@ -81,7 +81,7 @@ class Optimizer(tf.Module):  # type: ignore[misc]
 
     def set_learning_rate(self, value: Any) -> None:
         """Change the learning rate."""
-        if isinstance(value, Real) and not (math.isfinite(value) and value >= 0):
+        if isinstance(value, Real) and not 0 <= float(value) < math.inf:
             raise ConfigError(f"learning_rate={value!r}: must be finite and at least 0")
         self._learning_rate.assign(_as(value, tf.float64))
 

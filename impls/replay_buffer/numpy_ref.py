@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from impls.errors import ConfigError, DtypeError, EmptyBufferError, NonFiniteError, ShapeError
-from impls.replay_buffer.spec import (
+from impls.replay_buffer.config import (
     FIELDS,
     ReplayBufferConfig,
     check_fields,
@@ -22,7 +22,7 @@ class ReplayBuffer:
     """A ring buffer that counts every transition ever added and stores number k in k % capacity."""
 
     def __init__(self, config: ReplayBufferConfig, *, dtype: str, device: str = "cpu") -> None:
-        self.config = config
+        self.config, self.device = config, device
         self._layout = config.layout(dtype)
         self._added = 0
         self._storage = {

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from impls.errors import ConfigError, DtypeError, EmptyBufferError, NonFiniteError, ShapeError
-from impls.replay_buffer.spec import (
+from impls.replay_buffer.config import (
     FIELDS,
     ReplayBufferConfig,
     check_fields,

@@ -95,12 +95,13 @@ MUTANTS = (
     ),
     Mutant(
         "reset-observation-stored",
-        find="""        transition = Transition(self.observation, action, reward, following, terminated, truncated)
-        self.observation = following
-        if terminated or truncated:
-            self.episode += 1
-            self.observation = self._reset()
-        return transition""",
+        find="        transition = Transition("
+        "self.observation, action, reward, following, terminated, truncated)\n"
+        "        self.observation = following\n"
+        "        if terminated or truncated:\n"
+        "            self.episode += 1\n"
+        "            self.observation = self._reset()\n"
+        "        return transition",
         replace="""        seen, self.observation = self.observation, following
         if terminated or truncated:
             self.episode += 1

@@ -14,7 +14,7 @@ import tensorflow as tf
 from parity.backends import to_numpy
 from parity.backends.base import Backend, LayerCall, LayerGradients
 from parity.backends.keras_tree import is_leaf, walk
-from parity.layouts import kind_of
+from parity.layouts import kind_of, library_class
 
 
 class Recorder:
@@ -40,7 +40,7 @@ class Recorder:
     def installed(self) -> Iterator[None]:
         owners = {keras.layers.Layer}
         for _, layer in self._layers:
-            owners |= {c for c in type(layer).__mro__ if "__call__" in vars(c)}
+            owners.add(next((c for c in type(layer).__mro__ if "__call__" in vars(c)), keras.Layer))
         originals = {owner: vars(owner)["__call__"] for owner in owners}
         eagerly = tf.config.functions_run_eagerly()
         tf.config.run_functions_eagerly(True)  # a traced function would hide its layers
@@ -65,15 +65,18 @@ class Recorder:
         return call
 
     def _record(self, run: Callable[..., Any], layer: Any, args: Any, kwargs: Any) -> Any:
-        path = self._path(layer)
         inputs = [_array(t) for t in tf.nest.flatten((args, kwargs)) if tf.is_tensor(t)]
-        self._busy = True
+        calls_before = len(self.calls)
+        self._busy = library_class("tf", layer) is not None
         try:
             with split_activation(layer, self._watch) as split:
                 output = run(*args, **kwargs)
         finally:
             self._busy = False
+        if len(self.calls) > calls_before:
+            return output  # no leaf: it keeps its layers where Keras does not see them
         self._watch(output)
+        path = self._path(layer)
         own = split[0] if split else output
         again = _Again(self._backend, layer, args, kwargs)
         self._append(path, kind_of("tf", layer), inputs, own, again)

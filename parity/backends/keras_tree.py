@@ -21,7 +21,7 @@ _HIDDEN_NAMES = """
 _layers _functional _operations _operations_by_depth _tracked _metrics
 _trainable_variables _non_trainable_variables _trainable_weights _non_trainable_weights
 _seed_generators _loss_tracker _compile_metrics _nodes _inbound_nodes _outbound_nodes
-_losses optimizer
+_losses optimizer _train_counter _test_counter _predict_counter
 """
 _HIDDEN = frozenset(_HIDDEN_NAMES.split())
 
@@ -33,6 +33,11 @@ def is_layer(value: Any) -> bool:
 
 def is_variable(value: Any) -> bool:
     return isinstance(value, (keras.Variable, tf.Variable))
+
+
+def is_graph(value: Any) -> bool:
+    """Functional and sequential models, whose layers are a list and not attributes."""
+    return any(cls.__name__ in ("Functional", "Sequential") for cls in type(value).__mro__)
 
 
 def walk(root: Any) -> list[tuple[str, Any]]:
@@ -59,7 +64,7 @@ def children(layer: Any) -> Iterator[tuple[str, Any]]:
         if id(child) not in seen:
             seen.add(id(child))
             yield name, child
-    if any(cls.__name__ in ("Functional", "Sequential") for cls in type(layer).__mro__):
+    if is_graph(layer):
         for name, child in _listed(layer):
             if id(child) not in seen:
                 yield name, child
@@ -89,8 +94,9 @@ def unbuilt(root: Any) -> bool:
 
 
 def _attributes(layer: Any, wanted: Any) -> Iterator[tuple[str, Any]]:
+    hidden = "_" if is_graph(layer) else "_self_"
     for name, value in list(vars(layer).items()):
-        if name not in _HIDDEN and not name.startswith("_self_"):
+        if name not in _HIDDEN and not name.startswith(hidden):
             yield from _spread(name, value, wanted)
 
 
@@ -135,7 +141,7 @@ def _native(variable: Any) -> Native:
     handle = variable.value if isinstance(variable, keras.Variable) else variable
     return Native(
         handle,
-        bool(variable.trainable),
+        bool(variable.trainable) and tf.as_dtype(variable.dtype).is_floating,
         lambda: variable.numpy().copy(),
         lambda array: variable.assign(array),
     )

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
 from parity.backends.keras_recorder import Recorder, is_float
-from parity.backends.keras_tree import is_layer, own_variables, unbuilt, walk
+from parity.backends.keras_tree import is_graph, is_layer, own_variables, unbuilt, walk
 from parity.backends.tf_broadcast import watch_broadcasts
 from parity.errors import InvalidInput
 from parity.layouts import kind_of, layer_slots
@@ -145,8 +145,7 @@ def _gradients(
 
 def _call(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
     """Call a model in the way of its kind: functional models take several inputs as one list."""
-    graph = any(cls.__name__ in ("Functional", "Sequential") for cls in type(module).__mro__)
-    arguments = [list(tensors)] if graph and len(tensors) > 1 else tensors
+    arguments = [list(tensors)] if is_graph(module) and len(tensors) > 1 else tensors
     knows = isinstance(module, keras.layers.Layer) or (
         hasattr(module, "call") and "training" in inspect.signature(module.call).parameters
     )

@@ -12,7 +12,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from parity.backends.base import Backend, LayerCall, LayerGradients
-from parity.layouts import kind_of, layout_of
+from parity.layouts import kind_of, layout_of, library_class
 
 
 class Recorder:
@@ -49,17 +49,19 @@ class Recorder:
     def _record(
         self, run: Callable[..., Any], layer: torch.nn.Module, args: Any, kwargs: Any
     ) -> Any:
-        path = self._path(layer)
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
         inputs = [self._copy(t) for t in tensors]
         again = _Again(self.backend, self.device, layer, args, kwargs)
-        self._busy = True
+        calls_before = len(self.calls)
+        self._busy = library_class("torch", layer) is not None
         try:
             output = run(*args, **kwargs)
         finally:
             self._busy = False
+        if len(self.calls) > calls_before:
+            return output  # no leaf: it keeps its layers where torch does not see them
         call = LayerCall(
-            path=path,
+            path=self._path(layer),
             kind=kind_of("torch", layer),
             inputs=inputs,
             output=_structure(output, self._copy),
@@ -116,8 +118,8 @@ class _Again:
         for tensor in tensors:
             tensor.requires_grad_(tensor.is_floating_point())
         slots = [slot for slot in self._backend.slots(self._layer) if slot.trainable]
-        # a view, since a layer that works in place may not overwrite a leaf
-        leaves = tree_flatten(self._call([t.view_as(t) for t in tensors]))[0]
+        # clones, since a layer that works in place may not overwrite a leaf
+        leaves = tree_flatten(self._call([t.clone() for t in tensors]))[0]
         live = [
             (leaf, torch.as_tensor(weight).to(leaf.device, leaf.dtype))
             for leaf, weight in zip(leaves, tree_flatten(output_gradient)[0], strict=True)

@@ -19,7 +19,9 @@ from parity.backends.base import Broadcast, grown
 B, T = 13, 7
 
 
-def watch(framework: str, function: Callable[..., Any], *shapes: tuple[int, ...]) -> list[Broadcast]:
+def watch(
+    framework: str, function: Callable[..., Any], *shapes: tuple[int, ...]
+) -> list[Broadcast]:
     backend = get_backend(framework)
     tensors = [backend.tensor(np.full(shape, 0.5)) for shape in shapes]
     with backend.watch_broadcasts() as events:

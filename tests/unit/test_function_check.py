@@ -80,7 +80,10 @@ def run(
     }
     check = FunctionCheck(name="loss", case="batch", **fields)
     recording = check.record(
-        {name: side(name, f, dtype, (variants or {}).get(name, "eager")) for name, f in impls.items()}
+        {
+            name: side(name, f, dtype, (variants or {}).get(name, "eager"))
+            for name, f in impls.items()
+        }
     )
     return build_report(
         recording.traces,
@@ -192,9 +195,7 @@ def column(rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_silent_broadcasting_is_found_although_all_sides_do_it(dtype: str) -> None:
-    report = run(
-        dtype, inputs=column, gradients=(), no_gradient=(), per_sample=None
-    )
+    report = run(dtype, inputs=column, gradients=(), no_gradient=(), per_sample=None)
     assert report.failing == ()
     assert report.verdict is Verdict.DIVERGE
     found = {p.details["side"]: p for p in report.problems}

@@ -113,20 +113,28 @@ def test_every_layer_is_recorded_forwards_backwards_and_on_its_own() -> None:
     report = run(torch=TorchNet, tf=KerasNet, reference=ReferenceNet)
     assert report.verdict is Verdict.AGREE
     assert [entry.name for entry in report.entries] == [
-        *(f"{kind}/{name}" for layer in LAYERS for kind, name in (
-            ("forward", f"{layer}/input"),
-            ("forward", f"{layer}/output"),
-            ("local", f"{layer}/output"),
-        )),
+        *(
+            f"{kind}/{name}"
+            for layer in LAYERS
+            for kind, name in (
+                ("forward", f"{layer}/input"),
+                ("forward", f"{layer}/output"),
+                ("local", f"{layer}/output"),
+            )
+        ),
         "output/value",
-        *(f"{kind}/{name}" for layer in reversed(LAYERS) for kind, name in (
-            ("grad_output", layer),
-            ("local_grad", f"{layer}/input"),
-            ("local_grad", f"{layer}/kernel"),
-            ("local_grad", f"{layer}/bias"),
-            ("grad", f"{layer}/kernel"),
-            ("grad", f"{layer}/bias"),
-        )),
+        *(
+            f"{kind}/{name}"
+            for layer in reversed(LAYERS)
+            for kind, name in (
+                ("grad_output", layer),
+                ("local_grad", f"{layer}/input"),
+                ("local_grad", f"{layer}/kernel"),
+                ("local_grad", f"{layer}/bias"),
+                ("grad", f"{layer}/kernel"),
+                ("grad", f"{layer}/bias"),
+            )
+        ),
         "grad_input/0",
     ]
     assert all(len(entry.differences) == 3 for entry in report.entries)
@@ -279,7 +287,7 @@ def test_a_layer_that_refuses_the_input_is_a_finding() -> None:
 
     report = run(torch=TorchNet, tf=lambda: KerasNet(doubled, dense=Strict))
     refused = [p for p in report.problems if p.kind == "layer-error"]
-    assert [p.name for p in refused] == ["local_grad/l2", "local/l2/output"]
+    assert [p.name for p in refused] == ["local/l2/output", "local_grad/l2"]
     assert "planted" in refused[0].details["error"]
     assert report.verdict is Verdict.DIVERGE
 

@@ -151,7 +151,9 @@ def test_unmatched_tensors_of_both_sides_are_listed_and_nothing_is_written() -> 
     assert "l1" not in text
     assert equal(before, weights.to_numpy(target))
     weights.copy(source, target, names={"fc/kernel": "l3/kernel", "fc/bias": "l3/bias"})
-    assert np.array_equal(weights.to_numpy(target)["l3/kernel"], source.fc.weight.detach().numpy().T)
+    assert np.array_equal(
+        weights.to_numpy(target)["l3/kernel"], source.fc.weight.detach().numpy().T
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,9 @@ def test_a_transposed_shape_is_an_error_and_never_repaired() -> None:
     target = TorchNet()
     values = weights.to_numpy(target)
     values["l2/kernel"] = np.ascontiguousarray(values["l2/kernel"].T)
-    with pytest.raises(TransferError, match=r"shape \(5, 11\) in the source, \(11, 5\)[^\n]*transpose"):
+    with pytest.raises(
+        TransferError, match=r"shape \(5, 11\) in the source, \(11, 5\)[^\n]*transpose"
+    ):
         weights.load(target, values)
 
 
@@ -230,7 +234,9 @@ def test_kinds_must_agree_whatever_the_shapes() -> None:
 
     target = keras.layers.Dense(11)
     target.build((None, 3))
-    with pytest.raises(TransferError, match="kernel: a parameter layer in the source, dense in the"):
+    with pytest.raises(
+        TransferError, match="kernel: a parameter layer in the source, dense in the"
+    ):
         weights.copy(Custom(), target)
 
 
