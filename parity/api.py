@@ -49,7 +49,7 @@ def compare(
         raise InvalidInput(f"compare needs two sides (torch=, tf=, reference=), got {have}")
     problems: list[Problem] = []
     trees = list(sides.values())
-    if any(a is b or _same_leaves(a, b) for i, a in enumerate(trees) for b in trees[i + 1 :]):
+    if any(_same_leaves(a, b) for i, a in enumerate(trees) for b in trees[i + 1 :]):
         problems.append(Problem("same-object", details={"sides": list(sides)}))
     traces = {side: _trace(tree, side, problems) for side, tree in sides.items()}
     return build_report(
@@ -77,9 +77,9 @@ def assert_parity(**arguments: Any) -> Report:
 
 
 def _same_leaves(left: Any, right: Any) -> bool:
-    """Two containers around the very same arrays. Some shared inputs are ordinary, all are not."""
+    """One object, or two containers of the very same arrays; a few shared inputs are ordinary."""
     if isinstance(left, Trace) or isinstance(right, Trace):
-        return False
+        return left is right
     pairs = list(zip(flatten(left), flatten(right), strict=False))
     return bool(pairs) and all(
         a is b and not isinstance(a, (bool, int, float)) for (_, a), (_, b) in pairs

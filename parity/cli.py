@@ -145,7 +145,8 @@ def show_results(path: Path, failed: bool) -> NoReturn:
     parity show parity.json --failed
     """
     from parity.errors import ParityError
-    from parity.results import read_results, results_table
+    from parity.results import read_results
+    from parity.summary import results_table
 
     try:
         document = read_results(path)
@@ -156,8 +157,11 @@ def show_results(path: Path, failed: bool) -> NoReturn:
     bad = [row for row in checks if row["verdict"] not in passing]
     for line in results_table(bad if failed else checks):
         click.echo(line)
+    raised = document["errors"]
+    for error in raised:
+        click.echo(f"raised: {error['id']}: {error['message']}")
     click.echo(f"{len(checks)} checks, {len(checks) - len(bad)} passed, {len(bad)} failed")
-    sys.exit(DIFFER if bad or not checks else AGREE)
+    sys.exit(DIFFER if bad or raised or not checks else AGREE)
 
 
 @main.command()

@@ -164,8 +164,9 @@ class _Scan:
         if size == 0:
             return {"problem": None, "zero": True}
         index = tuple(int(i) for i in np.unravel_index(self.worst, self.shape))
-        a, b = self.left[self.worst], self.right[self.worst]
-        known = self.reference[self.worst] if self.reference is not None else np.nan
+        # Python numbers: the magnitude of the smallest int64 does not fit an int64
+        a, b = self.left[self.worst].item(), self.right[self.worst].item()
+        known = self.reference[self.worst].item() if self.reference is not None else np.nan
         scale = abs(known) if np.isfinite(known) else max(abs(a), abs(b))
         scale = float(scale) if np.isfinite(scale) else 1.0
         problem = "non-finite" if self.non_finite else "values" if self.over else None

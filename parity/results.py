@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from parity.errors import InvalidInput
 from parity.fingerprint import fingerprint
 from parity.report import SCHEMA
 from parity.requirements import VARIABLE
@@ -93,6 +94,29 @@ class Results:
         """Write the document; the file appears whole or not at all."""
         text = json.dumps(plain(self.document()), indent=1, allow_nan=False)
         write_atomic(Path(path), text.encode() + b"\n")
+
+
+def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The document that ``--parity-json`` wrote.
+
+    Raises:
+        InvalidInput: the file is missing, or holds something else.
+    """
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InvalidInput(f"{path}: not JSON ({error})") from None
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != SCHEMA:
+        raise InvalidInput(f"{path}: not a result of --parity-json of schema {SCHEMA}")
+    if lacking := _PARTS - document.keys():
+        raise InvalidInput(f"{path}: lacks {', '.join(sorted(lacking))}")
+    return dict(document)
+
+
+_PARTS = {"totals", "environment", "checks", "skipped", "errors"}
 
 
 def encode_row(row: Mapping[str, Any]) -> str:

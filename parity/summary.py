@@ -28,11 +28,21 @@ class Line(NamedTuple):
 
 def summary_lines(results: Results, *, table: bool = True) -> list[Line]:
     """The whole summary; with ``table=False`` only what does not agree, and the totals."""
-    groups = _grouped(results.checks)
-    shown = [g for g in groups if table or _worst(g)["verdict"] != Verdict.AGREE.value]
-    lines = [Line(_HEADER)] if shown else []
-    lines += [_table_line(group) for group in shown]
-    return lines + total_lines(results)
+    rows = results.checks
+    if not table:
+        rows = [row for row in rows if row["verdict"] != Verdict.AGREE.value]
+    return [*table_lines(rows), *total_lines(results)]
+
+
+def table_lines(rows: Iterable[Row]) -> list[Line]:
+    """A heading and a line per component and check; the worst row of each leads."""
+    groups = _grouped(rows)
+    return [Line(_HEADER), *map(_table_line, groups)] if groups else []
+
+
+def results_table(rows: Iterable[Row]) -> list[str]:
+    """:func:`table_lines` as plain text."""
+    return [line.text for line in table_lines(rows)]
 
 
 def total_lines(results: Results) -> list[Line]:

@@ -171,7 +171,7 @@ MUTANTS = (
     ),
     Mutant(
         "clip-scales-up",
-        find="tf.maximum(norm, tf.cast(max_norm, norm.dtype))",
+        find="tf.maximum(norm, tf.constant(max_norm, norm.dtype))",
         replace="norm",
         caught_by=_SGD,
         case="clipped",
@@ -184,6 +184,14 @@ MUTANTS = (
         caught_by=_SGD,
         case="clipped",
         because="1e-6 is added to the norm, as torch's clip_grad_norm_ does",
+    ),
+    Mutant(
+        "max-norm-through-float32",
+        find="tf.constant(max_norm, norm.dtype)",
+        replace="tf.cast(max_norm, norm.dtype)",
+        caught_by=_SGD,
+        case="clipped",
+        because="tf.cast makes a float32 tensor of a Python number before it casts it",
     ),
     Mutant(
         "clip-norm-after",

@@ -168,7 +168,7 @@ def clip_by_global_norm(
     _require_floating("gradients", gradients)
     tensors = {name: tf.convert_to_tensor(g) for name, g in gradients.items()}
     norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(g)) for g in tensors.values()]))
-    scale = max_norm / tf.maximum(norm, tf.cast(max_norm, norm.dtype))
+    scale = max_norm / tf.maximum(norm, tf.constant(max_norm, norm.dtype))
     scale = tf.where(tf.math.is_finite(norm), scale, tf.constant(math.nan, norm.dtype))
     return {name: g * scale for name, g in tensors.items()}, norm
 

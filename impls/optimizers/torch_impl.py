@@ -178,7 +178,8 @@ def clip_by_global_norm(
     _require_floating("gradients", gradients)
     tensors = list(gradients.values())
     norm = torch.linalg.vector_norm(torch.stack(_list(torch._foreach_norm(tensors))))
-    scale = max_norm / torch.clamp(norm, min=max_norm)
+    bound = torch.full_like(norm, max_norm)  # a number over a tensor would multiply by 1 / tensor
+    scale = bound / torch.maximum(norm, bound)
     scale = torch.where(torch.isfinite(norm), scale, torch.nan)
     clipped = torch._foreach_mul(tensors, scale)
     return dict(zip(gradients, clipped, strict=True)), norm

@@ -33,6 +33,7 @@ MUTANTS = (
         replace="self._size.assign_add(count)",
         caught_by="replay.ReplayBuffer",
         because="size goes beyond the capacity once the ring is full",
+        case="one-by-one",
     ),
     Mutant(
         id="first-rows-of-a-large-batch",
@@ -68,11 +69,12 @@ MUTANTS = (
     ),
     Mutant(
         id="size-frozen-by-tracing",
-        find='them."""\n        return tf.identity(self._size)',
-        replace='them."""\n        with tf.init_scope():\n            return tf.constant(int(self._size))',
+        find='change it."""\n        return tf.identity(self._size)',
+        replace='change it."""\n'
+        "        with tf.init_scope():\n            return tf.constant(int(self._size))",
         caught_by="replay.ReplayBuffer",
         because="the size is a Python number when the step is traced, and stays that number",
-        case="follows-its-size",
+        case="compiled",
         mode="compiled",
     ),
     Mutant(
@@ -93,11 +95,10 @@ MUTANTS = (
     Mutant(
         id="draw-in-float32",
         find="tf.cast(uniforms, tf.float64) * tf.cast(filled, tf.float64)",
-        replace="uniforms * tf.cast(filled, uniforms.dtype)",
+        replace="tf.cast(uniforms, tf.float32) * tf.cast(filled, tf.float32)",
         caught_by="function.sample_indices",
         because="the rounded product crosses into the next index",
         case="edges",
-        dtype="float32",
     ),
     Mutant(
         id="draw-rounded",

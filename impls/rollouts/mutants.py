@@ -91,7 +91,7 @@ MUTANTS = (
         replace="following, terminated or truncated, truncated)",
         caught_by=_LABEL,
         case="pendulum-free",
-        because="one 'done' for both: the value after a time limit is taken for zero",
+        because="one flag for both ends: the value after a time limit is taken for zero",
     ),
     Mutant(
         "reset-observation-stored",

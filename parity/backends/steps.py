@@ -6,8 +6,10 @@ do something for a side of that framework.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,8 +99,27 @@ def _torch_compiled(function: Callable[..., Any]) -> Step:
         nonlocal compilations
         # The first attempt may end in a request to start again with other inputs (it does where the
         # graph holds Python floats and no cache is warm): only what was compiled counts.
-        compiled = inductor(graph, inputs)
+        with warnings.catch_warnings():
+            # the compiler's own imports use functions of torch that torch has deprecated
+            warnings.simplefilter("ignore", DeprecationWarning)
+            compiled = inductor(graph, inputs)
         compilations += 1
         return compiled
 
-    return Step(torch.compile(function, fullgraph=True, backend=counting), lambda: compilations)
+    run = torch.compile(_with_own_code(function), fullgraph=True, backend=counting)
+    return Step(run, lambda: compilations)
+
+
+def _with_own_code(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy of a function or method with a code object of its own.
+
+    torch limits how often one code object is compiled again, so steps made by the same line of a
+    check would use up each other's limit.
+    """
+    plain = getattr(function, "__func__", function)
+    if not isinstance(plain, FunctionType):
+        return function
+    code, name = plain.__code__.replace(), plain.__name__
+    copy = FunctionType(code, plain.__globals__, name, plain.__defaults__, plain.__closure__)
+    copy.__kwdefaults__ = plain.__kwdefaults__
+    return MethodType(copy, function.__self__) if isinstance(function, MethodType) else copy

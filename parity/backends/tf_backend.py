@@ -115,7 +115,10 @@ class TensorFlowBackend(Backend):
     def slots(self, module: Any) -> list[Slot]:
         if unbuilt(module):
             lazy = [path or "(the module)" for path, layer in walk(module) if not _built(layer)]
-            raise InvalidInput(f"not built yet, call it once: {', '.join(lazy)}")
+            raise InvalidInput(
+                f"not built yet: {', '.join(lazy)}; call the model once (a layer that no call "
+                "reaches has no weights)"
+            )
         found: list[Slot] = []
         seen: set[int] = set()
         for path, layer in walk(module):

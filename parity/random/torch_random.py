@@ -169,6 +169,9 @@ class TorchStream(Selections):
             number: Any = step.reshape(()).to(torch.int64)
         else:
             number = check.check_seed(step, "step")
+            if torch.compiler.is_compiling():  # a traced Python number: Inductor needs a tensor
+                signed = number - 2**64 if number >= 2**63 else number
+                number = torch.full((), signed, dtype=torch.int64, device=self.state.device)
         return self._child(philox.FOLD_DOMAIN, (number & MASK32, number >> 32 & MASK32, 0, 0))
 
     def _child(self, domain: int, data: Any) -> TorchStream:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
@@ -14,6 +14,7 @@ from torch import nn
 
 from parity.backends import get_backend
 from parity.backends.base import ModuleRecord
+from parity.backends.numpy_backend import Differentiable
 from parity.errors import InvalidInput
 
 X = np.random.default_rng(1).normal(size=(5, 3))
@@ -369,3 +370,24 @@ def test_variants_of_another_framework_are_refused(side: str) -> None:
 @pytest.mark.parametrize("side", ["torch", "tf"])
 def test_devices_are_named_alike(side: str, device: str) -> None:
     assert "cpu" in str(get_backend(side).tensor(X, device=device).device).lower()
+
+
+def test_a_reference_gradient_comes_from_its_vjp() -> None:
+    def square(x: np.ndarray) -> np.ndarray:
+        return x * x
+
+    def vjp(*, cotangents: Mapping[str, np.ndarray], x: np.ndarray) -> dict[str, np.ndarray]:
+        return {"x": 2.0 * x * cotangents["value"]}
+
+    def stray(*, cotangents: Mapping[str, np.ndarray], x: np.ndarray) -> dict[str, np.ndarray]:
+        return {"y": x}
+
+    backend = get_backend("reference")
+    options: dict[str, Any] = {"wrt": ("x",), "cotangents": ones, "dtype": "float64"}
+    outputs, gradients = backend.value_and_grad(Differentiable(square, vjp), {"x": X}, **options)
+    assert np.array_equal(outputs, X * X)
+    assert np.array_equal(gradients["x"], 2.0 * X)
+    with pytest.raises(InvalidInput, match=r"gradients of \['y'\], which are no inputs"):
+        backend.value_and_grad(Differentiable(square, stray), {"x": X}, **options)
+    with pytest.raises(InvalidInput, match="needs its vjp"):
+        backend.value_and_grad(square, {"x": X}, **options)

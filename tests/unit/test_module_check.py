@@ -299,7 +299,7 @@ def test_weights_without_a_partner_stop_the_check() -> None:
             self.l4 = keras.layers.Dense(2, dtype="float64")
             self.l4.build((None, 2))
 
-    with pytest.raises(TransferError, match="l4/kernel .*only in the target"):
+    with pytest.raises(TransferError, match=r"l4/kernel .*only in the target"):
         run(torch=TorchNet, tf=Extra)
 
 

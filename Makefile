@@ -1,0 +1,67 @@
+# make parity   set up and prove the pairs          make test   everything
+# make help     the other targets
+
+PYTHON ?= python3
+VENV   ?= .venv
+# More options for pip, such as an index that has CPU builds of torch.
+PIP_OPTIONS ?=
+# More options for pytest, such as -n2 or -k td3.
+ARGS ?=
+
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest
+# A missing package must fail the suite, not shorten it.
+export PARITY_REQUIRE ?= torch,tf,gym,gymnasium,mujoco,box2d,safetensors
+OTHERS := not benchmark and not gpu and not learning
+
+.DEFAULT_GOAL := help
+.PHONY: help install parity test lint types suite gpu learning bench format clean distclean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+install: $(READY) ## create .venv and install everything, pinned by constraints.txt
+
+$(READY): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 13) else \
+	  "Python %d.%d: TensorFlow and torch need 3.10 to 3.13; say: make PYTHON=python3.12 ..." % v)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) \
+	  --constraint constraints.txt --editable '.[all]'
+	@touch $@
+
+parity: $(READY) ## prove every pair, both frameworks against each other and the reference
+	$(PYTEST) -m parity $(ARGS)
+
+test: lint types suite ## lint, types, and every test that needs no GPU and trains nothing
+
+lint: $(READY) ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy --strict on the harness
+	$(BIN)/mypy
+
+suite: $(READY) ## unit, meta, plugin, parity, command line and documentation tests
+	$(PYTEST) -m '$(OTHERS)' $(ARGS)
+
+gpu: $(READY) ## the pairs on a GPU
+	$(PYTEST) -m gpu $(ARGS)
+
+learning: $(READY) ## the tests that train for minutes
+	$(PYTEST) -m learning $(ARGS)
+
+bench: $(READY) ## speed of the harness and of the training steps
+	$(PYTEST) -m benchmark $(ARGS)
+
+format: $(READY) ## rewrite the sources in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove what tests and tools left behind
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
+	find . -name __pycache__ -not -path './$(VENV)/*' -type d -prune -exec rm -rf {} +
+
+distclean: clean ## and the virtual environment
+	rm -rf $(VENV)

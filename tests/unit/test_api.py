@@ -1,0 +1,87 @@
+"""``parity.compare`` and ``parity.assert_parity``: never an exception about the values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import parity
+from parity.errors import InvalidInput, ParityError, ParityMismatch, VacuousComparison
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text(max_size=3)
+    | st.binary(max_size=3)
+    | st.builds(object)
+    | hnp.arrays(
+        hnp.scalar_dtypes() | hnp.unicode_string_dtypes(), hnp.array_shapes(min_dims=0, max_side=3)
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=5,
+)
+
+
+@given(ANYTHING, ANYTHING, st.none() | ANYTHING)
+def test_compare_never_raises(torch: Any, tf: Any, reference: Any) -> None:
+    if sum(side is not None for side in (torch, tf, reference)) < 2:
+        return
+    report = parity.compare(torch=torch, tf=tf, reference=reference)
+    assert str(report)
+    assert report.to_json()
+
+
+@pytest.mark.parametrize(
+    "sides", [{}, {"torch": 1.0}, {"reference": 1.0}, {"torch": 1.0, "tf": None}]
+)
+def test_one_side_is_a_misuse(sides: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="needs two sides"):
+        parity.compare(**sides)
+
+
+def test_sides_by_any_name() -> None:
+    report = parity.compare(jax=np.ones(3), tf=np.ones(3) * 2)
+    assert set(report.sides) == {"jax", "tf"}
+    assert not report.passed
+
+
+def test_a_bare_number_is_a_tolerance() -> None:
+    sides = {"torch": {"q": np.ones(3)}, "tf": {"q": np.ones(3) * 1.01}}
+    assert parity.compare(**sides, tolerance=0.02).passed
+    assert not parity.compare(**sides, tolerance=0.001).passed
+    assert parity.compare(**sides, tolerance={"q": parity.Tolerance(0.02, "x")}).passed
+    assert not parity.compare(**sides, tolerance={"v": parity.Tolerance(0.02, "x")}).passed
+
+
+def test_a_leaf_without_numbers_is_a_finding() -> None:
+    report = parity.compare(torch={"a": "text", "b": 1.0}, tf={"a": "text", "b": 1.0})
+    assert not report.passed
+    assert "unreadable" in str(report)
+
+
+def test_assert_parity_returns_the_report() -> None:
+    report = parity.assert_parity(torch=np.ones(3), tf=np.ones(3))
+    assert (report.verdict, report.values_compared) == (parity.Verdict.AGREE, 3)
+
+
+def test_assert_parity_raises_with_the_report() -> None:
+    with pytest.raises(ParityMismatch, match="first difference: value") as caught:
+        parity.assert_parity(torch=np.ones(3), tf=np.ones(3) * 2)
+    assert caught.value.report.verdict is parity.Verdict.DIVERGE
+    assert isinstance(caught.value, AssertionError)
+    with pytest.raises(VacuousComparison) as vacuous:
+        parity.assert_parity(torch=np.zeros(3), tf=np.zeros(3))
+    assert isinstance(vacuous.value, ParityError)
+
+
+def test_importing_parity_exports_what_it_says() -> None:
+    assert all(hasattr(parity, name) for name in parity.__all__)
+    assert len(parity.__all__) <= 12
