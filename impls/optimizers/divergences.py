@@ -159,3 +159,13 @@ STOCK_DIVERGENCES = (
         size=2.6e-7,
     ),
 )
+
+
+def markdown_table() -> str:
+    """The table as it stands in ``docs/optimizers.md``."""
+    head = "| stock | compared with | apart | what the definition becomes | why it matters |"
+    rows = (
+        f"| `{e.id}`: {e.theirs} | {e.ours} | {e.size:.1e} | {e.formula} | {e.because} |"
+        for e in STOCK_DIVERGENCES
+    )
+    return "\n".join([head, "| --- | --- | --- | --- | --- |", *rows])

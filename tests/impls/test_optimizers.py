@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,7 +16,7 @@ from impls.optimizers import config as configs
 from impls.optimizers import stock
 from impls.optimizers.cases import SHAPES, steps
 from impls.optimizers.config import AdamConfig, RMSpropConfig, SGDConfig
-from impls.optimizers.divergences import EXPLAINED, SIZE
+from impls.optimizers.divergences import EXPLAINED, SIZE, markdown_table
 from impls.optimizers.spec import COMPONENT, STOCK_DIVERGENCES
 from parity.backends import get_backend, to_numpy
 from parity.backends.steps import make_step, make_variable
@@ -23,6 +25,7 @@ from parity.runner import load_siblings, planted, run_check
 from parity.tolerance import DEFAULTS
 from parity.verdict import Verdict
 
+PAGE = Path(__file__).parents[2] / "docs" / "optimizers.md"
 FLOAT64 = DEFAULTS["float64"].atol
 SIDES = ("torch", "tf", "reference")
 RUNS = [*((side, d) for side in SIDES[:2] for d in ("float32", "float64")), (SIDES[2], "float64")]
@@ -135,6 +138,26 @@ def test_stock_divergence_has_its_size_and_its_formula(entry):
     assert found.apart == pytest.approx(entry.size, rel=SIZE.atol)
     assert found.explained <= EXPLAINED.atol
     assert found.apart > 1000 * EXPLAINED.atol, "no difference to document"
+
+
+def test_keras_adam_follows_torch_once_epsilon_is_set_anew_in_each_step():
+    import keras
+
+    parameters, gradients = data(5)
+    share, decay = stock.EXACT_SHARE, stock.EXACT_DECAY
+    config = AdamConfig(stock.RATE, share, decay, 1e-3)
+    reference = Run(side_of("reference"), config, parameters)
+    variables = {n: keras.Variable(a, dtype="float64") for n, a in parameters.items()}
+    optimizer = keras.optimizers.Adam(stock.RATE, share, decay)
+    for index, step in enumerate(gradients):
+        optimizer.epsilon = config.epsilon * np.sqrt(1 - decay ** (index + 1))
+        optimizer.apply([tf.constant(step[n]) for n in variables], list(variables.values()))
+        reference.apply(step)
+    assert_close({n: to_numpy(v) for n, v in variables.items()}, reference.values)
+
+
+def test_the_page_shows_the_table():
+    assert markdown_table() in PAGE.read_text(), f"put this into {PAGE.name}:\n{markdown_table()}"
 
 
 def test_every_stock_divergence_is_measured():
