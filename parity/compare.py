@@ -60,8 +60,14 @@ class Difference:
 
     @property
     def structural(self) -> bool:
-        """True where no precision could mend it."""
+        """True where there are no two values to subtract, or one of them is not finite."""
         return self.problem in ("shape", "dtype", "missing", "non-finite")
+
+    @property
+    def excusable(self) -> bool:
+        """True where rounding could explain it: an index or a flag is right or wrong."""
+        exact = any(np.dtype(dtype).kind in "biu" for dtype in self.dtypes if dtype is not None)
+        return not self.structural and not (exact and self.problem == "values")
 
 
 def compare_arrays(

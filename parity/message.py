@@ -196,6 +196,10 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
         "give both operands the same shape"
     ),
     "gradient": _gradient,
+    "order": lambda name, d: (
+        "the sides call the same layers in another order: "
+        + "; ".join(f"{side}: {printable(str(order))}" for side, order in d.items())
+    ),
     "layer-error": lambda name, d: (
         f"{name}: the layer of {d['side']} refuses the other side's input: "
         f"{printable(str(d['error']))}"

@@ -76,3 +76,14 @@ def float32_rounding_bound(scale: float, operations: int = 16) -> float:
     roundings of the tensor's largest value, so 16 is the bound.
     """
     return operations * float(np.finfo(np.float32).eps) * max(scale, 1.0)
+
+
+def explained_bound(dtype: str, scale: float) -> float:
+    """Error under which a tried cause counts as having removed a difference.
+
+    Wider than the tolerance of a check: a hypothesis may compute in another order than the code
+    that it stands for, and constants may have been rounded to float32 on the way.
+    """
+    if dtype == "float64":
+        return 10.0 * DEFAULTS["float64"].atol * max(scale, 1.0)
+    return float32_rounding_bound(scale)

@@ -1,8 +1,8 @@
 """Moving weights between modules of any framework: strict, exact, all or nothing.
 
 Every tensor of both sides is used exactly once. Tensors are paired by path and by the kind of the
-layer that holds them, and their layout follows from that kind (``layouts.py``); a shape that does
-not fit is an error, never a reason to reshape or transpose.
+layer that holds them, and their layout follows from that kind (``parity.layouts``); a shape that
+does not fit is an error, never a reason to reshape or transpose.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _movable(module: Any, role: str) -> list[Slot]:
     unlisted = [f"  {s.path} ({s.kind})" for s in found if s.kind.startswith(UNLISTED)]
     if unlisted:
         raise TransferError(
-            f"{role} has layers of a kind whose layout is not known (see parity/layouts.py):\n"
+            f"{role} has layers of a kind whose layout is not known (see parity/layouts):\n"
             + "\n".join(unlisted)
         )
     return found

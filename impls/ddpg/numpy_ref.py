@@ -9,12 +9,14 @@ import numpy as np
 from impls.ddpg.config import DDPGConfig, initial_state
 from impls.learner.config import require_variant, transition_layout
 from impls.learner.numpy_ref import Array, Arrays, Learner
+from impls.networks.config import require_dtype
 
 
 class DDPG(Learner):
     def __init__(
         self, config: DDPGConfig, *, dtype: str, device: str = "cpu", variant: str = "eager"
     ) -> None:
+        require_dtype(dtype)
         require_variant("reference", variant)
         super().__init__(initial_state(config, np.random.default_rng(0)))
         self.config = config

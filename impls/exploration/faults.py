@@ -10,7 +10,6 @@ import numpy as np
 from impls.errors import ConfigError, DtypeError, ShapeError
 from parity.component import ErrorCase, Mutant, Side
 
-
 _OU_FORMULA = "x_tm1 + rate * (mean - x_tm1) * time + scale * tf.sqrt(time) * noise"
 MUTANTS = (
     Mutant(

@@ -1,7 +1,7 @@
 """What every learner has besides the links of its update.
 
 A learner holds networks, their target networks and one optimizer per network. Everything that an
-update reads or changes is its state, by canonical names (``g`` is a network: ``actor``, ``critic``):
+update reads or changes is its state, by canonical names (``g`` is ``actor``, ``critic``, ...):
 
     slot/g/step, slot/g/m/l1/kernel, ...   optimizer slots
     param/g/l1/kernel, ...                 parameters; kernels [in, out]

@@ -73,6 +73,14 @@ class Trunk:
         (x,) = inputs
         return x @ self.parameters[f"{path}/kernel"] + self.parameters[f"{path}/bias"]
 
+    def layer_vjp(
+        self, path: str, inputs: Sequence[np.ndarray], gradient: np.ndarray
+    ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+        """Backward pass of one dense layer: gradients of its input, and of its parameters."""
+        (x,) = inputs
+        parameters = {"kernel": x.T @ gradient, "bias": gradient.sum(axis=0)}
+        return [gradient @ self.parameters[f"{path}/kernel"].T], parameters
+
     def _activation(self, x: np.ndarray) -> np.ndarray:
         return np.maximum(x, 0.0) if self.config.activation == "relu" else np.tanh(x)
 
@@ -172,6 +180,12 @@ class TwinCritic:
     def call_layer(self, path: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """One dense layer on its own, by its path from the top (``q1/l2``)."""
         return self.q1.call_layer(path, inputs)
+
+    def layer_vjp(
+        self, path: str, inputs: Sequence[np.ndarray], gradient: np.ndarray
+    ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+        """Backward pass of one dense layer on its own, by its path from the top."""
+        return self.q1.layer_vjp(path, inputs, gradient)
 
 
 def make_mlp(config: MLPConfig, *, dtype: str, device: str = "cpu") -> MLP:

@@ -26,7 +26,7 @@ IMAGES = ReplayBufferConfig(5, observation_shape=(4, 3, 2), action_shape=(1,))
 
 def rows(rng: np.random.Generator, count: int, config: ReplayBufferConfig = CONFIG) -> Rows:
     """Transitions that are all different, with every combination of the two flags."""
-    arrays = {}
+    arrays: Rows = {}
     for name, (shape, dtype) in config.layout("float64").items():
         size = (count, *shape)
         if dtype == "bool":

@@ -8,7 +8,6 @@ from typing import Any
 
 from impls.errors import ConfigError, DtypeError, ShapeError
 
-
 FIELDS = ("observation", "action", "reward", "next_observation", "terminated", "truncated")
 
 

@@ -18,15 +18,13 @@ from impls.replay_buffer.config import (
     takes_dtype_of,
 )
 
-_DEVICES = {"cpu": "/CPU:0", "cuda": "/GPU:0"}
-
 
 class ReplayBuffer:
     """A ring buffer whose fields, size and cursor are variables on one device."""
 
     def __init__(self, config: ReplayBufferConfig, *, dtype: str, device: str = "cpu") -> None:
         self.config = config
-        self.device = _DEVICES.get(device, device)
+        self.device = _device(device)
         self._layout = config.layout(dtype)
         with tf.device(self.device):
             self._storage = {
@@ -83,10 +81,11 @@ class ReplayBuffer:
         kept = tf.minimum(count, capacity)  # two rows for one slot would be written in any order
         first = self._cursor + (count - kept)
         slots = (first + tf.range(kept)) % capacity
-        for name, values in self._storage.items():
-            values.scatter_nd_update(slots[:, tf.newaxis], rows[name][count - kept :])
-        self._cursor.assign((self._cursor + count) % capacity)
-        self._size.assign(tf.minimum(self._size + count, capacity))
+        with tf.control_dependencies(list(rows.values())):  # in a graph: all rows or none
+            for name, values in self._storage.items():
+                values.scatter_nd_update(slots[:, tf.newaxis], rows[name][count - kept :])
+            self._cursor.assign((self._cursor + count) % capacity)
+            self._size.assign(tf.minimum(self._size + count, capacity))
 
     def _checked(self, rows: Mapping[str, Any], *, batched: bool) -> dict[str, tf.Tensor]:
         """The fields as tensors of exactly the declared shapes and dtypes, all finite."""
@@ -160,3 +159,9 @@ def _tensor(value: Any, dtype: str) -> tf.Tensor:
     if tf.is_tensor(value):
         return tf.convert_to_tensor(value)
     return tf.constant(np.asarray(value, dtype if takes_dtype_of(value, dtype) else None))
+
+
+def _device(device: str) -> str:
+    """``cuda:1`` in TensorFlow's words."""
+    kind, _, index = device.partition(":")
+    return f"/{'CPU' if kind == 'cpu' else 'GPU'}:{index or 0}"

@@ -10,7 +10,6 @@ import numpy as np
 from parity.checks.function import FunctionCheck
 from parity.component import Check
 
-
 Inputs = Callable[[np.random.Generator], dict[str, np.ndarray]]
 
 
@@ -22,7 +21,7 @@ def _steps(
     def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
         shape = (steps, batch)
         terminated = rng.random(shape) < (0.2 if terminate else 0.0)
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "r_t": rng.normal(size=shape),
             "discount_t": rng.uniform(0.8, 1.0, shape) * ~terminated,
             "v_t": rng.normal(size=shape),

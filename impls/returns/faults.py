@@ -10,7 +10,6 @@ import numpy as np
 from impls.errors import ConfigError, DtypeError, ShapeError
 from parity.component import ErrorCase, Mutant, Side
 
-
 MUTANTS = (
     Mutant(
         id="truncation-zeroes-the-discount",

@@ -9,7 +9,6 @@ import numpy as np
 
 from parity.checks.update import UpdateCheck
 
-
 Arrays = dict[str, np.ndarray]
 STATISTIC = "actor/norm/mean"
 

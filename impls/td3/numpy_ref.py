@@ -8,6 +8,7 @@ import numpy as np
 
 from impls.learner.config import require_variant, transition_layout
 from impls.learner.numpy_ref import Array, Arrays, Learner
+from impls.networks.config import require_dtype
 from impls.td3.config import TD3Config, initial_state
 
 
@@ -15,6 +16,7 @@ class TD3(Learner):
     def __init__(
         self, config: TD3Config, *, dtype: str, device: str = "cpu", variant: str = "eager"
     ) -> None:
+        require_dtype(dtype)
         require_variant("reference", variant)
         super().__init__(initial_state(config, np.random.default_rng(0)))
         self.config = config

@@ -25,10 +25,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from impls.learner.spec import Learner
 from impls.td3.cases import CHECKS
 from impls.td3.config import TD3Config, initial_state
 from impls.td3.faults import ERRORS, MUTANTS
-from impls.learner.spec import Learner
 from parity.component import Component
 
 __all__ = ["COMPONENT", "TD3", "TD3Config", "Learner", "initial_state", "make_learner"]

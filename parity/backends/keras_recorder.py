@@ -21,16 +21,15 @@ class Recorder:
     """Wraps ``__call__`` of the layer classes for the length of one call.
 
     Layers are reached wherever they are kept (attributes, Python lists, functional graphs), since
-    it is the class that is wrapped. Every output is watched by the tape, so that its gradient can
-    be asked for afterwards.
+    it is the class that is wrapped. The output tensors are kept, so that the tape can be asked for
+    their gradients.
     """
 
-    def __init__(self, backend: Backend, module: Any, tape: tf.GradientTape) -> None:
+    def __init__(self, backend: Backend, module: Any) -> None:
         self.calls: list[LayerCall] = []
         self.outputs: list[Any] = []
         """The recorded output tensors (nested), one for each call."""
         self._backend = backend
-        self._tape = tape
         self._layers = walk(module)
         self._paths = {id(layer): path for path, layer in self._layers}
         self._used: dict[str, int] = {}
@@ -69,13 +68,12 @@ class Recorder:
         calls_before = len(self.calls)
         self._busy = library_class("tf", layer) is not None
         try:
-            with split_activation(layer, self._watch) as split:
+            with split_activation(layer) as split:
                 output = run(*args, **kwargs)
         finally:
             self._busy = False
         if len(self.calls) > calls_before:
             return output  # no leaf: it keeps its layers where Keras does not see them
-        self._watch(output)
         path = self._path(layer)
         own = split[0] if split else output
         again = _Again(self._backend, layer, args, kwargs)
@@ -94,11 +92,6 @@ class Recorder:
         call.replay, call.replay_gradients = again.output, again.gradients
         self.calls.append(call)
         self.outputs.append(output)
-
-    def _watch(self, output: Any) -> None:
-        for tensor in tf.nest.flatten(output):
-            if is_float(tensor):
-                self._tape.watch(tensor)
 
     def _path(self, layer: Any) -> str:
         kind = kind_of("tf", layer)
@@ -150,7 +143,7 @@ class _Again:
         fresh = iter(tensors)
         flat = [next(fresh) if tf.is_tensor(x) else x for x in tf.nest.flatten(self._arguments)]
         args, kwargs = tf.nest.pack_sequence_as(self._arguments, flat)
-        with split_activation(self._layer, lambda _: None) as split:
+        with split_activation(self._layer) as split:
             output = self._layer(*args, **kwargs)
         return split[0] if split else output
 
@@ -170,7 +163,7 @@ class _Activation(_Again):
 
 
 @contextmanager
-def split_activation(layer: Any, watch: Callable[[Any], None]) -> Iterator[list[Any]]:
+def split_activation(layer: Any) -> Iterator[list[Any]]:
     """Look between a layer and the activation that it applies itself.
 
     Yields a list that holds the tensor before the activation once the layer has been called; it
@@ -188,7 +181,6 @@ def split_activation(layer: Any, watch: Callable[[Any], None]) -> Iterator[list[
 
     def split(x: Any) -> Any:
         seen[:] = [x]
-        watch(x)
         return activation(x)
 
     # past __setattr__, which tracks layers and is locked once the layer is built

@@ -61,6 +61,8 @@ def children(layer: Any) -> Iterator[tuple[str, Any]]:
     """The layers directly below one, by attribute, then those that only the model lists."""
     seen: set[int] = set()
     for name, child in _attributes(layer, is_layer):
+        if name == "layer" and hasattr(layer, "forward_layer"):
+            continue  # Keras 2's Bidirectional keeps the layer that it has copied, unbuilt
         if id(child) not in seen:
             seen.add(id(child))
             yield name, child
@@ -81,6 +83,15 @@ def own_variables(layer: Any) -> dict[str, Native]:
             if id(variable) not in seen:
                 public[variable.name] = variable
     return {name: _native(variable) for name, variable in public.items()}
+
+
+def all_variables(layer: Any) -> dict[str, Native]:
+    """The variables of a layer and of those below it, by relative path."""
+    return {
+        f"{path}/{name}".lstrip("/"): native
+        for path, part in walk(layer)
+        for name, native in own_variables(part).items()
+    }
 
 
 def is_leaf(layer: Any) -> bool:

@@ -13,10 +13,17 @@ import tensorflow as tf
 
 from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
 from parity.backends.keras_recorder import Recorder, is_float
-from parity.backends.keras_tree import is_graph, is_layer, own_variables, unbuilt, walk
+from parity.backends.keras_tree import (
+    all_variables,
+    is_graph,
+    is_layer,
+    own_variables,
+    unbuilt,
+    walk,
+)
 from parity.backends.tf_broadcast import watch_broadcasts
 from parity.errors import InvalidInput
-from parity.layouts import kind_of, layer_slots
+from parity.layouts import is_composite, kind_of, layer_slots
 from parity.trace import flatten
 
 Cotangents = Callable[[str, tuple[int, ...]], np.ndarray]
@@ -79,12 +86,12 @@ class TensorFlowBackend(Backend):
         if unbuilt(module):  # the first call of a subclassed model also runs it symbolically
             _call(module, tensors, training=False)
         slots = [slot for slot in self.slots(module) if slot.trainable]
-        with tf.device(_device(device)), tf.GradientTape() as tape:
+        with tf.device(_device(device)), _tape() as tape:
             for tensor in floats.values():
                 tape.watch(tensor)
             for native in (n for slot in slots for n in slot.natives):
                 tape.watch(native)
-            recorder = Recorder(self, module, tape)
+            recorder = Recorder(self, module)
             with recorder.installed():
                 output = _call(module, tensors, training=training)
         natives = [native for slot in slots for native in slot.natives]
@@ -122,7 +129,8 @@ class TensorFlowBackend(Backend):
         found: list[Slot] = []
         seen: set[int] = set()
         for path, layer in walk(module):
-            own = {n: v for n, v in own_variables(layer).items() if id(v.handle) not in seen}
+            held = all_variables(layer) if is_composite("tf", layer) else own_variables(layer)
+            own = {n: v for n, v in held.items() if id(v.handle) not in seen}
             seen.update(id(native.handle) for native in own.values())
             found += layer_slots("tf", path, layer, own)
         return found
@@ -157,6 +165,11 @@ def _call(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
 
 def _built(layer: Any) -> bool:
     return getattr(layer, "built", True) is not False
+
+
+def _tape() -> Any:
+    """Watches what it is told to: a frozen Keras layer's ``tf.Variable`` still says trainable."""
+    return tf.GradientTape(watch_accessed_variables=False)
 
 
 def _floats(nested: Any) -> list[Any]:

@@ -26,8 +26,10 @@ PASS = object()
 """What an edit returns to leave an operation alone."""
 
 #: Bookkeeping without values of the user's.
-SILENT = frozenset(["VarHandleOp", "DestroyResourceOp", "DeleteSeedGenerator", "ReadVariableOp"])
+SILENT = frozenset(["VarHandleOp", "DestroyResourceOp", "DeleteSeedGenerator"])
 _LIMIT = 20_000
+_APPLY = ("ResourceApply", "ResourceSparseApply")
+_FLOATS = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
 
 
 @dataclass
@@ -91,6 +93,8 @@ class Session:
         if self._inside or op in SILENT:
             return _fast(handle, op, name, *arguments)
         count = _input_count(op)
+        if op.startswith(_APPLY):
+            _refuse_mixed(op, arguments[:count])
         call = self._call(
             op, list(arguments[:count]), _pairs(arguments[count:]), sys._getframe(2)
         )
@@ -148,6 +152,20 @@ class Session:
         """Stands in for ``record_gradient``: what an edit made has its own gradient already."""
         if not any(id(t) in self._replaced for t in outputs):
             _record(op, inputs, attrs, outputs)
+
+
+def _refuse_mixed(op: str, inputs: Sequence[Any]) -> None:
+    """The kernels of optimizers end the whole process where their variables differ in dtype."""
+    found = {str(d) for d in map(_handle_dtype, inputs) if d is not None}
+    if len(found) > 1:
+        raise TypeError(f"{op}: variables of dtypes {' and '.join(sorted(found))}")
+
+
+def _handle_dtype(value: Any) -> Any:
+    data = getattr(value, "_handle_data", None)
+    if data is None or not data.shape_and_type:
+        return value.dtype.name if getattr(value, "dtype", None) in _FLOATS else None
+    return tf.as_dtype(data.shape_and_type[0].dtype).name
 
 
 def _pairs(flat: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
 from parity.backends.torch_broadcast import BroadcastWatch
 from parity.backends.torch_recorder import Recorder
 from parity.errors import InvalidInput
-from parity.layouts import Native, kind_of, layer_slots
+from parity.layouts import Native, is_composite, kind_of, layer_slots
 from parity.trace import flatten
 
 
@@ -102,12 +102,9 @@ class TorchBackend(Backend):
         found: list[Slot] = []
         seen: set[int] = set()
         for name, layer in module.named_modules():
-            own = {
-                key: _native(tensor)
-                for key, tensor in _own_tensors(layer).items()
-                if id(tensor) not in seen
-            }
-            seen.update(id(tensor) for tensor in _own_tensors(layer).values())
+            held = _all_tensors(layer) if is_composite("torch", layer) else _own_tensors(layer)
+            own = {key: _native(t) for key, t in held.items() if id(t) not in seen}
+            seen.update(id(tensor) for tensor in held.values())
             found += layer_slots("torch", name.replace(".", "/"), layer, own)
         return found
 
@@ -145,6 +142,15 @@ def _own_tensors(layer: torch.nn.Module) -> dict[str, torch.Tensor]:
     passing = layer._non_persistent_buffers_set
     own = {**layer._parameters, **{k: b for k, b in layer._buffers.items() if k not in passing}}
     return {name: tensor for name, tensor in own.items() if tensor is not None}
+
+
+def _all_tensors(layer: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The tensors of a layer and of those below it, by relative path."""
+    return {
+        f"{name}/{key}".lstrip("/").replace(".", "/"): tensor
+        for name, part in layer.named_modules()
+        for key, tensor in _own_tensors(part).items()
+    }
 
 
 def _native(tensor: torch.Tensor) -> Native:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
+from parity.backends import to_numpy
 from parity.backends.base import Backend, LayerCall, LayerGradients
 from parity.layouts import kind_of, layout_of, library_class
 
@@ -50,7 +51,7 @@ class Recorder:
         self, run: Callable[..., Any], layer: torch.nn.Module, args: Any, kwargs: Any
     ) -> Any:
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
-        inputs = [self._copy(t) for t in tensors]
+        inputs = [_copied(t) for t in tensors]
         again = _Again(self.backend, self.device, layer, args, kwargs)
         calls_before = len(self.calls)
         self._busy = library_class("torch", layer) is not None
@@ -64,7 +65,7 @@ class Recorder:
             path=self._path(layer),
             kind=kind_of("torch", layer),
             inputs=inputs,
-            output=_structure(output, self._copy),
+            output=_structure(output),
             replay=again.output,
             replay_gradients=again.gradients,
         )
@@ -79,7 +80,7 @@ class Recorder:
 
         def arrived(index: int) -> Callable[[torch.Tensor], None]:
             def hook(gradient: torch.Tensor) -> None:
-                gradients[index] = self._copy(gradient)
+                gradients[index] = _copied(gradient)
                 call.output_gradient = tree_unflatten(gradients, spec)
 
             return hook
@@ -93,9 +94,6 @@ class Recorder:
         path = self._paths.get(id(layer), f"unregistered/{kind}") or kind
         self._used[path] = count = self._used.get(path, 0) + 1
         return path if count == 1 else f"{path}#{count}"
-
-    def _copy(self, tensor: torch.Tensor) -> np.ndarray:
-        return np.array(self.backend.to_numpy(tensor))
 
 
 class _Again:
@@ -111,7 +109,7 @@ class _Again:
 
     def output(self, inputs: Sequence[np.ndarray]) -> Any:
         with torch.no_grad():
-            return _structure(self._call(self._tensors(inputs)), self._copy)
+            return _structure(self._call(self._tensors(inputs)))
 
     def gradients(self, inputs: Sequence[np.ndarray], output_gradient: Any) -> LayerGradients:
         tensors = self._tensors(inputs)
@@ -131,7 +129,7 @@ class _Again:
         found: list[Any] = [None] * len(sources)
         if outputs and sources:
             found = list(torch.autograd.grad(outputs, sources, weights, allow_unused=True))
-        arrays = iter([None if g is None else self._copy(g) for g in found])
+        arrays = iter([None if g is None else _copied(g) for g in found])
         of_inputs = [next(arrays) if t.requires_grad else None for t in tensors]
         return LayerGradients(
             of_inputs, {s.path: s.gradient([next(arrays) for _ in s.natives]) for s in slots}
@@ -148,8 +146,10 @@ class _Again:
         args, kwargs = tree_unflatten(filled, self._spec)
         return self._layer(*args, **kwargs)
 
-    def _copy(self, tensor: torch.Tensor) -> np.ndarray:
-        return np.array(self._backend.to_numpy(tensor))
+
+def _copied(tensor: torch.Tensor) -> np.ndarray:
+    """The values now: a NumPy view would follow later in-place operations."""
+    return np.array(to_numpy(tensor))
 
 
 def is_leaf(layer: torch.nn.Module) -> bool:
@@ -159,5 +159,5 @@ def is_leaf(layer: torch.nn.Module) -> bool:
     return next(layer.children(), None) is None
 
 
-def _structure(output: Any, convert: Callable[[torch.Tensor], np.ndarray]) -> Any:
-    return tree_map(lambda x: convert(x) if isinstance(x, torch.Tensor) else x, output)
+def _structure(output: Any) -> Any:
+    return tree_map(lambda x: _copied(x) if isinstance(x, torch.Tensor) else x, output)

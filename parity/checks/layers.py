@@ -97,12 +97,33 @@ def local_gradients(
     return found, problems
 
 
-def backward_entries(own: Recorded, local: Mapping[str, LayerGradients]) -> Entries:
-    """Gradients from the output back to the inputs; zeros where none flowed."""
+def reached(records: Sequence[ModuleRecord]) -> set[str]:
+    """Names of the layer outputs that a gradient reaches on some side.
+
+    None reaches what hangs on frozen weights and integers alone, or is not used further.
+    """
+    return {
+        name
+        for record in records
+        for call in record.calls
+        for name, _ in _named(f"grad_output/{call.path}", call.output_gradient)
+    }
+
+
+def backward_entries(
+    own: Recorded, local: Mapping[str, LayerGradients], wanted: set[str]
+) -> Entries:
+    """Gradients from the output back to the inputs; zeros where none flowed.
+
+    Args:
+        wanted: the layer outputs that a gradient :func:`reached`; the others have no entry.
+    """
     left = dict(own.record.parameter_gradients)
     first_use = {_bare(call.path): call.path for call in reversed(own.record.calls)}
     for call in reversed(own.record.calls):
-        yield from _filled(f"grad_output/{call.path}", call.output_gradient, call.output)
+        for name, gradient in _filled(call):
+            if name in wanted:
+                yield name, gradient
         if call.path in local:
             yield from _local_entries(call, local[call.path], own.slots)
         bare = _bare(call.path)
@@ -126,10 +147,11 @@ def _local_entries(call: LayerCall, found: LayerGradients, slots: Mapping[str, S
             yield f"local_grad/{call.path}/{parameter}", _or_zeros(gradient, slot.get())
 
 
-def _filled(name: str, gradient: Any, output: Any) -> Entries:
+def _filled(call: LayerCall) -> Entries:
     """The gradients of the floating leaves of an output; zeros for those that none reached."""
-    known = dict(_named(name, gradient))
-    for path, leaf in _named(name, output):
+    name = f"grad_output/{call.path}"
+    known = dict(_named(name, call.output_gradient))
+    for path, leaf in _named(name, call.output):
         if np.asarray(leaf).dtype.kind == "f":
             yield path, known.get(path, np.zeros_like(leaf))
 

@@ -130,6 +130,11 @@ def call_link(learner: Learner, link: Link, inputs: Mapping[str, Any]) -> dict[s
             f"{', '.join(link.outputs) or 'none'}"
         )
     return {
-        name: learner.to_canonical(value) if isinstance(value, Mapping) else to_numpy(value)
+        name: _canonical(learner, value) if isinstance(value, Mapping) else to_numpy(value)
         for name, value in zip(link.outputs, values, strict=True)
     }
+
+
+def _canonical(learner: Learner, values: Mapping[str, Any]) -> State:
+    """Without the gradients that are None: the entry is missing then, which is a difference."""
+    return learner.to_canonical({n: value for n, value in values.items() if value is not None})

@@ -18,6 +18,7 @@ from parity.checks.layers import (
     forward_entries,
     local_gradients,
     order_problems,
+    reached,
 )
 from parity.component import Check, Recording, Side
 from parity.errors import InvalidInput
@@ -35,7 +36,7 @@ class ModuleCheck(Check):
     ``grad_output/<layer>``, ``local_grad/<layer>/input`` and ``local_grad/<layer>/<parameter>``
     (the layer's backward pass on the first side's input and output gradient),
     ``grad/<layer>/<parameter>``, and ``grad_input/<index>``. A layer's second call is
-    ``<layer>#2``. Where no gradient flows, it is zero.
+    ``<layer>#2``. Where a gradient flows on one side only, the other's is zero.
 
     An activation fused into a layer is an entry of its own only where every side has one of that
     path; elsewhere the next layer's input shows it. Layers that one side lacks are unmatched
@@ -89,6 +90,8 @@ def record_traces(recorded: Mapping[str, Recorded]) -> Recording:
     first = next(iter(recorded.values()))
     leading = {call.path: call for call in first.record.calls}
     local = {name: local_gradients(own, leading) for name, own in recorded.items()}
+    records = {name: own.record for name, own in recorded.items()}
+    wanted = reached(list(records.values()))
     everywhere = all(found is not None for found in local.values())
     for name, own in recorded.items():
         trace = recording.traces[name]
@@ -99,9 +102,8 @@ def record_traces(recorded: Mapping[str, Recorded]) -> Recording:
                 trace.add(*item)
         found, problems = local[name] or ({}, [])
         recording.problems += problems
-        for entry, value in backward_entries(own, found if everywhere else {}):
+        for entry, value in backward_entries(own, found if everywhere else {}, wanted):
             trace.add(entry, value)
-    records = {name: own.record for name, own in recorded.items()}
     recording.problems += order_problems(records)
     return recording
 

@@ -19,10 +19,10 @@ from parity.debug import axes, modules
 from parity.debug.inputs import as_arrays
 from parity.debug.modules import SIDES, Match, Pair
 from parity.debug.precision import Twin, keras_twin, torch_twin
-from parity.debug.subjects import Subject, describe, load, resolve
+from parity.debug.rounding import rounding_tolerances
+from parity.debug.subjects import Subject, describe, load, resolve, takes_nothing
 from parity.errors import InvalidInput, MissingFramework, TransferError
 from parity.report import Report, build_report, judge
-from parity.tolerance import Tolerance, float32_rounding_bound
 from parity.trace import Trace
 
 WEIGHTS = ("copy", "keep")
@@ -63,7 +63,9 @@ def check(
         raise InvalidInput(f"transfer={transfer!r}: choose {' or '.join(WEIGHTS)}")
     pair = _sides(torch, tf)
     arrays = None if inputs is None else _inputs(inputs)
-    if pair["torch"].kind == "module" and arrays is not None:
+    if all(subject.kind == "module" for subject in pair.values()) and arrays is not None:
+        if not arrays["torch"]:
+            raise InvalidInput("no inputs; a check on nothing proves nothing")
         return check_modules(
             pair, arrays, training=training, transfer=transfer, names=names, seed=seed
         )
@@ -72,7 +74,9 @@ def check(
 
         return check_optimizers(pair, arrays and arrays["torch"], steps=steps, seed=seed)
     if arrays is None:
-        raise InvalidInput("a check of modules or functions needs inputs")
+        if not all(takes_nothing(subject.value) for subject in pair.values()):
+            raise InvalidInput("a check of modules or functions needs inputs")
+        arrays = _inputs([])
     from parity.debug.functions import check_functions
 
     return check_functions(pair, arrays, seed=seed)
@@ -97,7 +101,7 @@ def _sides(first: Any, second: Any) -> dict[str, Subject]:
     if {s.kind for s in subjects} == {"function", "optimizer"}:
         # params -> optimizer is a function until it meets an optimizer
         subjects = [replace(s, kind="optimizer") for s in subjects]
-    if subjects[0].kind != subjects[1].kind:
+    if {s.kind for s in subjects} not in ({"module", "function"}, {subjects[0].kind}):
         kinds = [f"{s.label} is a {s.kind}" for s in subjects]
         raise InvalidInput(f"{' and '.join(kinds)}: give two of the same kind")
     return dict(zip(SIDES, subjects, strict=True))
@@ -232,7 +236,12 @@ def _judged(
 ) -> Report:
     report, traces = run32
     if run64 is None:
-        report = _by_rounding_bound(report, traces)
+        report = build_report(
+            traces,
+            tolerances=rounding_tolerances(traces["torch"]),
+            expect_zero=("*",),
+            dtype="float32",
+        )
         evidence = None
     else:
         evidence = run64[0]
@@ -248,19 +257,6 @@ def faults(report: Report) -> list[str]:
         if head == "local":
             found.append(rest.rpartition("/output")[0])
     return list(dict.fromkeys(found))
-
-
-def _by_rounding_bound(report: Report, traces: Mapping[str, Trace]) -> Report:
-    """Without float64 evidence: judge by what float32 rounding can do to a tensor of that size."""
-    bounds = {}
-    for name, values in traces["torch"].items():
-        if values.dtype.kind == "f" and values.size:
-            finite = np.abs(values[np.isfinite(values)])
-            bound = float32_rounding_bound(float(finite.max()) if finite.size else 1.0)
-            bounds[name.replace("[", "[[]")] = Tolerance(
-                bound, "16 float32 roundings of the tensor's largest value; no float64 evidence"
-            )
-    return build_report(traces, tolerances=bounds, expect_zero=("*",), dtype="float32")
 
 
 def _subject(

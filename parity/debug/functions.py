@@ -1,118 +1,201 @@
-"""Two callables on tensors: values, and gradients by each framework's own autodiff."""
+"""Two callables: values, and gradients by each framework's own autodiff.
+
+A callable takes tensors of its framework, or NumPy arrays (then what it returns is all there is to
+compare). It may be a module. What it returns may be nested, and is compared in the order in which
+it stands there, so the first entry that differs is the first divergence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from parity.backends import get_backend
-from parity.backends.base import Broadcast
 from parity.checks.function import broadcast_problem
-from parity.debug.modules import SIDES, cotangents
-from parity.debug.subjects import Subject, describe
+from parity.debug.calls import ARRAYS, TENSORS, Caller, Outcome, watched
+from parity.debug.modules import SIDES
+from parity.debug.rounding import rounding_tolerances
+from parity.debug.subjects import Subject
 from parity.errors import InvalidInput
 from parity.report import Problem, Report, build_report, judge
-from parity.trace import Trace, flatten
+from parity.trace import Trace
+from parity.verdict import Verdict
+
+Inputs = Mapping[str, Mapping[str, np.ndarray]]
+
+
+@dataclass
+class Run:
+    """Both sides, called once in one precision."""
+
+    report: Report
+    traces: dict[str, Trace]
+    dtype: str
+    outcomes: dict[str, Outcome]
 
 
 def check_functions(
     subjects: Mapping[str, Subject],
-    inputs: Mapping[str, Mapping[str, np.ndarray]],
+    inputs: Inputs,
     *,
     seed: int = 0,
+    explain: bool = True,
 ) -> Report:
     """Call both with the same arrays, by position, in float32 and in float64.
 
-    Outputs may be tensors, NumPy arrays, numbers, and nests of these; they are paired by name where
-    both sides return mappings with the same keys, else by position. Where a side returns tensors,
-    the gradient with respect to every floating input is compared as well.
+    Outputs are paired by name where both sides return mappings with the same keys, else by
+    position. Where both sides take tensors, the gradient with respect to every floating input is
+    compared as well. A factory is called afresh for each precision.
+
+    Args:
+        explain: try to find the cause of a difference.
+
+    Raises:
+        InvalidInput: a side refuses the inputs.
     """
-    run32 = _run(subjects, inputs, "float32", seed)
-    try:
-        run64 = _run(subjects, inputs, "float64", seed)
-        missing = {}
-    except InvalidInput as error:  # float32 constants inside: TensorFlow refuses to mix dtypes
-        run64, missing = None, {"both": str(error)}
-    if run64 is not None and (mixed := _narrow(run64)):
-        missing = mixed
+    callers = {side: Caller(subjects[side], side, seed) for side in SIDES}
+    callers["tf"].swapped = _target_first(subjects)
+    base = _base(callers, inputs)
+    wide, missing = _wide(callers, inputs, base)
     subject = {
         "check": "function",
         "torch": subjects["torch"].label,
         "tf": subjects["tf"].label,
-        "dtype": "float32",
+        "dtype": "float32" if base.dtype == "float32" else "float64",
+        "takes": callers["torch"].style,
         "no_float64": missing,
     }
-    evidence = None if run64 is None or missing else run64
-    return judge(run32.with_(subject=subject), evidence)
+    if callers["tf"].swapped:
+        subject["order"] = "the loss of Keras is given (y_true, y_pred), the inputs being the reverse"
+    report = base.report
+    if wide is None and base.dtype == "float32":
+        report = _report(base.traces, base.report.problems, "float32", bounded=True)
+    report = judge(report.with_(subject=subject), wide.report if wide is not None else None)
+    if explain and report.verdict in (Verdict.DIVERGE, Verdict.LATENT):
+        from parity.diagnose.functions import explain_functions
+
+        report = explain_functions(report, callers, inputs, base, wide)
+    return report
 
 
-def _run(
-    subjects: Mapping[str, Subject],
-    inputs: Mapping[str, Mapping[str, np.ndarray]],
-    dtype: str,
-    seed: int,
-) -> Report:
-    traces, problems = {}, []
+def _base(callers: Mapping[str, Caller], inputs: Inputs) -> Run:
+    """In float32; as given where the user's own code wants the float64 that the inputs are in."""
+    try:
+        return run(callers, inputs, "float32")
+    except InvalidInput:
+        if not any(a.dtype == np.float64 for arrays in inputs.values() for a in arrays.values()):
+            raise
+        return run(callers, inputs, "given")
+
+
+def _wide(
+    callers: Mapping[str, Caller], inputs: Inputs, base: Run
+) -> tuple[Run | None, dict[str, str]]:
+    """The float64 run, or why it says nothing."""
+    if base.dtype != "float32":
+        return None, {}
+    try:
+        wide = run(callers, inputs, "float64")
+    except InvalidInput as error:  # float32 constants inside: TensorFlow refuses to mix dtypes
+        return None, {_refuser(callers, str(error)): str(error)}
+    narrow = _narrow(wide.report)
+    return (None, narrow) if narrow else (wide, {})
+
+
+def run(callers: Mapping[str, Caller], inputs: Inputs, dtype: str) -> Run:
+    """Call both sides once and compare."""
+    outcomes: dict[str, Outcome] = {}
+    prefer = TENSORS
     for side in SIDES:
-        trace, events = _call(subjects[side], side, inputs[side], dtype, seed)
-        traces[side] = trace
-        problems += [broadcast_problem(side, "output", e) for e in dict.fromkeys(events)]
-    _pair_names(traces)
+        outcomes[side] = watched(callers[side], inputs[side], dtype, prefer=prefer)
+        prefer = outcomes[side].style
+    traces = comparable(outcomes, inputs["torch"])
+    grown = [
+        broadcast_problem(side, "output", event) for side in SIDES for event in outcomes[side].events
+    ]
+    problems = [*_one_sided(grown), *_gradients_missing(outcomes)]
+    name = "float64" if dtype == "given" else dtype
+    return Run(_report(traces, problems, name), traces, dtype, outcomes)
+
+
+def _report(
+    traces: dict[str, Trace], problems: Sequence[Problem], dtype: str, *, bounded: bool = False
+) -> Report:
+    # one output of zeros beside others is ordinary; a function that returns nothing else is not,
+    # unless it has nothing to compute from (the initial value of a bias)
+    live = any(np.any(v) for t in traces.values() for n, v in t.items() if n.startswith("output/"))
+    silent = ("*",) if live or not any(_floats(t) for t in traces.values()) else ("grad/*",)
     return build_report(
         traces,
-        problems=_one_sided(problems),
-        expect_zero=("grad/*",),
+        tolerances=rounding_tolerances(traces["torch"]) if bounded else None,
+        problems=[p for p in problems if not p.vacuous],
+        expect_zero=silent,
         dtype=dtype,
         subject={"dtype": dtype},
     )
 
 
-def _call(
-    subject: Subject, side: str, inputs: Mapping[str, np.ndarray], dtype: str, seed: int
-) -> tuple[Trace, list[Broadcast]]:
-    backend = get_backend(side)
-    names = list(inputs)
-    events: list[Broadcast] = []
-
-    def positional(**tensors: Any) -> Any:
-        with backend.watch_broadcasts() as seen:
-            try:
-                return subject.value(*(tensors[name] for name in names))
-            finally:
-                events.extend(seen)
-
-    arrays = {n: _typed(a, dtype) for n, a in inputs.items()}
-    floats = [name for name, array in arrays.items() if array.dtype.kind == "f"]
-    try:
-        outputs, gradients = backend.value_and_grad(
-            positional, arrays, wrt=floats, cotangents=cotangents(seed), dtype=dtype
-        )
-    except Exception as error:
-        shapes = {name: array.shape for name, array in arrays.items()}
-        raise InvalidInput(
-            f"{subject.label} refuses inputs {shapes} in {dtype}: {describe(error)}"
-        ) from error
-    trace = Trace(side=side)
-    trace.extend(dict(flatten(outputs)), scope="output")
-    for name, gradient in gradients.items():
-        if gradient is not None:
-            trace.add(f"grad/{name}", gradient)
-    return trace, events
+def _floats(trace: Trace) -> bool:
+    return bool(trace.meta.get("floating_inputs", True))
 
 
-def _pair_names(traces: dict[str, Trace]) -> None:
-    """Number the outputs where the sides call them differently but return equally many."""
-    own = {side: [n for n in trace if n.startswith("output/")] for side, trace in traces.items()}
-    if own["torch"] == own["tf"] or len(own["torch"]) != len(own["tf"]):
-        return
-    for side, trace in traces.items():
-        numbered = Trace(side=side)
+def comparable(
+    outcomes: Mapping[str, Outcome], inputs: Mapping[str, np.ndarray]
+) -> dict[str, Trace]:
+    """Both traces under one set of names, in dtypes that can be compared."""
+    own = {s: [n for n in o.trace if n.startswith("output/")] for s, o in outcomes.items()}
+    numbered = own["torch"] != own["tf"] and len(own["torch"]) == len(own["tf"]) and (
+        set(own["torch"]) != set(own["tf"])
+    )
+    floating = any(a.dtype.kind == "f" for a in inputs.values())
+    both = all(o.style == TENSORS for o in outcomes.values())
+    traces = {}
+    for side, outcome in outcomes.items():
+        other = outcomes["tf" if side == "torch" else "torch"]
+        trace = Trace(side=side, meta={"floating_inputs": floating})
+        for name, value in outcome.trace.items():
+            if name.startswith("grad/") and not both:
+                continue
+            index = own[side].index(name) if numbered and name in own[side] else None
+            trace.add(name if index is None else f"output/{index}", value)
+        for name in outcome.without if both else ():
+            if f"grad/{name}" in other.trace:  # no gradient is a gradient of zero, and a finding
+                trace.add(f"grad/{name}", np.zeros_like(other.trace[f"grad/{name}"]))
+        traces[side] = trace
+    if not both:
+        _harmonise(traces)
+    return traces
+
+
+def _harmonise(traces: dict[str, Trace]) -> None:
+    """Functions on arrays convert for themselves: the dtype of what they return is incidental."""
+    wanted: dict[str, np.dtype[Any]] = {}
+    for name, value in traces["torch"].items():
+        other = traces["tf"][name] if name in traces["tf"] else value
+        kinds = {value.dtype.kind, other.dtype.kind}
+        if value.dtype != other.dtype and kinds <= set("biuf"):
+            narrow = min(value.dtype, other.dtype, key=lambda d: d.itemsize)
+            wanted[name] = narrow if kinds == {"f"} else np.result_type(value, other)
+    for side, trace in list(traces.items()):
+        cast = Trace(side=side, meta=trace.meta)
         for name, value in trace.items():
-            index = own[side].index(name) if name in own[side] else None
-            numbered.add(name if index is None else f"output/{index}", value)
-        traces[side] = numbered
+            cast.add(name, value.astype(wanted[name]) if name in wanted else value)
+        traces[side] = cast
+
+
+def _gradients_missing(outcomes: Mapping[str, Outcome]) -> list[Problem]:
+    """A gradient that flows on one side only."""
+    found = []
+    for side, outcome in outcomes.items():
+        other = outcomes["tf" if side == "torch" else "torch"]
+        for name in sorted(outcome.without - other.without):
+            gradient = other.trace[f"grad/{name}"] if f"grad/{name}" in other.trace else None
+            if gradient is not None and np.any(gradient) and other.style != ARRAYS:
+                details = {"side": side, "input": name, "found": "none", "wanted": "some"}
+                found.append(Problem("gradient", f"grad/{name}", details))
+    return found
 
 
 def _one_sided(problems: Sequence[Problem]) -> list[Problem]:
@@ -134,8 +217,17 @@ def _narrow(report: Report) -> dict[str, str]:
     return found
 
 
-def _typed(array: np.ndarray, dtype: str) -> np.ndarray:
-    return array.astype(np.float32).astype(dtype) if array.dtype.kind == "f" else array
+def _refuser(callers: Mapping[str, Caller], text: str) -> str:
+    return next((s for s, c in callers.items() if text.startswith(c.subject.label)), "both")
 
 
-Function = Callable[..., Any]
+def _target_first(subjects: Mapping[str, Subject]) -> bool:
+    """Raw losses of the frameworks: torch takes (input, target), Keras (y_true, y_pred)."""
+    owners = {}
+    for side, subject in subjects.items():
+        value = subject.value
+        named = value if hasattr(value, "__qualname__") else type(value)
+        owners[side] = str(getattr(named, "__module__", ""))
+    return owners["torch"].startswith(("torch.nn.modules.loss", "torch.nn.functional")) and (
+        ".losses" in owners["tf"] and owners["tf"].startswith(("keras", "tf_keras"))
+    )

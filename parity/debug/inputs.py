@@ -146,6 +146,4 @@ def as_arrays(inputs: Any, label: str = "inputs") -> dict[str, np.ndarray]:
         if array.dtype.kind not in "biuf":
             raise InvalidInput(f"{label}: {name!r} holds {array.dtype} values; give numbers")
         arrays[str(name)] = array
-    if not arrays:
-        raise InvalidInput(f"{label}: no inputs; a check on nothing proves nothing")
     return arrays

@@ -111,10 +111,32 @@ def float64_policy(like: Any) -> Iterator[None]:
     try:
         put("float64")
         keras.backend.set_floatx("float64")
-        yield
+        with _exact_constants():
+            yield
     finally:
         put(before)
         keras.backend.set_floatx(floatx)
+
+
+@contextmanager
+def _exact_constants() -> Iterator[None]:
+    """Keras casts Python numbers (a learning rate, 0.999) by way of float32: not in a float64 run."""
+    core = sys.modules.get("keras.src.backend.tensorflow.core")
+    cast = getattr(core, "cast", None)
+    if core is None or cast is None:
+        yield
+        return
+
+    def exact(x: Any, dtype: Any) -> Any:
+        if isinstance(x, float) and "float" in str(dtype):
+            return core.convert_to_tensor(x, dtype=dtype)
+        return cast(x, dtype)
+
+    core.cast = exact
+    try:
+        yield
+    finally:
+        core.cast = cast
 
 
 def _is_keras2(value: Any) -> bool:

@@ -73,7 +73,7 @@ def resolve(value: Any, label: str) -> Subject:
         raise InvalidInput(
             f"{label}: a {type(value).__name__} is neither a module, an optimizer nor a callable"
         )
-    if not _takes_nothing(value):
+    if not takes_nothing(value):
         return Subject(label, framework_of(value), "function", value)
     made = call_factory(value, label)
     known = classify(made)
@@ -82,10 +82,23 @@ def resolve(value: Any, label: str) -> Subject:
     if callable(made):
         side = framework_of(made) or framework_of(value)
         return Subject(label, side, "function", made, value)
+    if _holds_numbers(made):  # no factory after all: a function without inputs
+        return Subject(label, framework_of(value), "function", value)
     raise InvalidInput(
         f"{label}: the factory returned a {type(made).__name__}; it should return a module, an "
         "optimizer or a callable"
     )
+
+
+def _holds_numbers(made: Any) -> bool:
+    from parity.backends import to_numpy
+    from parity.trace import flatten
+
+    leaves = [leaf for _, leaf in flatten(made)]
+    try:
+        return bool(leaves) and all(to_numpy(leaf).dtype.kind in "biuf" for leaf in leaves)
+    except Exception:
+        return False
 
 
 def call_factory(factory: Callable[[], Any], label: str) -> Any:
@@ -180,7 +193,8 @@ def _modules_of(value: Any, seen: set[int]) -> Iterator[str]:
         yield type(value).__module__
 
 
-def _takes_nothing(value: Callable[..., Any]) -> bool:
+def takes_nothing(value: Any) -> bool:
+    """True for what can be called without arguments, and takes no open list of them."""
     try:
         parameters = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):

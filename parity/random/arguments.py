@@ -19,9 +19,8 @@ from parity.errors import InvalidInput
 FLOATS = ("float32", "float64")
 WHOLE = ("int32", "int64")
 BITS = ("int32", "int64", "uint32", "uint64")
+EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}
 LARGEST = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
-#: Probabilities may miss 1 by what float32 inputs of a sum lose (NumPy's own rule).
-SUM_SLACK = math.sqrt(float(np.finfo(np.float64).eps))
 
 
 def is_whole(value: Any) -> bool:
@@ -147,28 +146,42 @@ def check_population(n: int, count: int, *, replace: bool) -> None:
         raise InvalidInput(f"cannot choose {count} from n={n} without replacement")
 
 
+def _numbers(values: Any) -> list[float]:
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"p={values!r}: a list of numbers is needed") from error
+
+
 def check_probabilities(p: Any, n: int, count: int, *, replace: bool) -> Any:
     """Host probabilities: one per item, finite, at least 0, with sum 1.
 
     Lists are read without NumPy, so that they can stand in a compiled torch step.
     """
-    if isinstance(p, np.ndarray):
+    values: Any
+    slack = math.sqrt(EPSILON["float64"])  # NumPy's own rule
+    if isinstance(p, np.ndarray) and p.dtype.kind in "fiu":
+        slack = math.sqrt(EPSILON.get(p.dtype.name, EPSILON["float64"]))
         shape, values = p.shape, p.astype(np.float64)
         valid = bool(np.isfinite(values).all() and (values >= 0).all())
         total, possible = float(values.sum()), int(np.count_nonzero(values))
     else:
-        numbers = [float(value) for value in p]
+        numbers = _numbers(p)
         shape, values = (len(numbers),), numbers
         valid = all(math.isfinite(value) and value >= 0.0 for value in numbers)
         total, possible = sum(numbers), len([value for value in numbers if value > 0.0])
     if shape != (n,):
-        raise InvalidInput(f"p has shape {shape}: one probability for each of n={n} items is needed")
+        raise InvalidInput(
+            f"p has shape {shape}: one probability for each of n={n} items is needed"
+        )
     if not valid:
         raise InvalidInput("p: probabilities are finite and at least 0")
-    if abs(total - 1.0) > SUM_SLACK:
+    if abs(total - 1.0) > slack:
         raise InvalidInput(f"p sums to {total:.9g}: probabilities must sum to 1")
     if not replace and count > possible:
-        raise InvalidInput(f"cannot choose {count} without replacement: {possible} items have p > 0")
+        raise InvalidInput(
+            f"cannot choose {count} without replacement: {possible} items have p > 0"
+        )
     return values
 
 
@@ -186,6 +199,6 @@ def check_logits(logits: Any) -> npt.NDArray[np.float64]:
 
 def check_classes(shape: tuple[int, ...], most: int) -> tuple[tuple[int, ...], int]:
     """Shape of the rows and number of classes of logits."""
-    if not shape or not 1 <= shape[-1] <= most:
+    if not shape or not is_whole(shape[-1]) or not 1 <= shape[-1] <= most:
         raise InvalidInput(f"logits of shape {shape}: the last axis is 1 to {most} classes")
     return check_shape(shape[:-1], "rows of logits"), shape[-1]

@@ -50,7 +50,7 @@ class NumpyOps:
         return np.asarray(value, dtype=dtype)
 
     def cast(self, value: Any, dtype: str) -> Array:
-        return np.asarray(value).astype(dtype, copy=False)
+        return np.asarray(value, dtype=dtype)
 
     def shift_right(self, value: Any, bits: int) -> Any:
         return value >> bits
@@ -68,10 +68,10 @@ class NumpyOps:
         return np.argsort(value, kind="stable").astype(np.int64, copy=False)
 
     def count_not_above(self, ascending: Any, values: Any) -> Array:
-        return np.searchsorted(ascending, values, side="right")
+        return np.asarray(np.searchsorted(ascending, values, side="right"))
 
 
-_OPS = NumpyOps()
+_OPS: Any = NumpyOps()
 
 
 @dataclass(frozen=True, init=False)
@@ -163,7 +163,8 @@ class Stream(Selections):
 
     @property
     def _ops(self) -> Ops:
-        return _OPS
+        ops: Ops = _OPS
+        return ops
 
     def _blocks(self, count: int, column: Column, columns: int, dtype: str, *aligned: Any) -> Array:
         result = np.empty((count, columns), dtype=dtype)

@@ -138,7 +138,7 @@ class Selections(Draws):
             return ops.reshape(self.permutation(n)[:count], shape)
         if ops.is_tensor(p):
             if ops.kind(p) != "f" or ops.shape(p) != (n,):
-                raise InvalidInput(f"p: one floating probability for each of n={n} items is needed")
+                raise InvalidInput(f"p: one floating probability for each of n={n} items")
         else:
             p = check.check_probabilities(p, n, count, replace=replace)
         chosen = self._weighted(n, count, ops.asarray(p, "float64"), replace)

@@ -83,20 +83,24 @@ class TFOps:
         return position
 
 
-_OPS = TFOps()
+_OPS: Any = TFOps()
 
 
-class TFStream(Selections):
+class TFStream(Selections, tf.experimental.ExtensionType):  # type: ignore[misc]
     """A stream whose draws are tensors: eager, in a ``tf.function``, and under XLA.
+
+    An extension type: a stream can be an argument of a ``tf.function``, and another seed traces
+    nothing anew.
 
     Args:
         state: uint32 [4] tensor, as of ``Stream.to_array``.
     """
 
-    def __init__(self, state: Any) -> None:
-        if tuple(state.shape) != (4,) or state.dtype != tf.uint32:
-            raise InvalidInput(f"state of shape {tuple(state.shape)}, {state.dtype}: uint32 [4]")
-        self.state = state
+    state: tf.Tensor
+
+    def __validate__(self) -> None:
+        if self.state.shape != (4,) or self.state.dtype != tf.uint32:
+            raise InvalidInput(f"state of shape {self.state.shape}, {self.state.dtype}: uint32 [4]")
 
     @classmethod
     def from_words(cls, words: philox.Words) -> TFStream:
@@ -149,7 +153,8 @@ class TFStream(Selections):
 
     @property
     def _ops(self) -> Ops:
-        return _OPS  # type: ignore[return-value]
+        ops: Ops = _OPS
+        return ops
 
     def _bits(self, count: int, dtype: str) -> Any:
         return self._raw(count, tf.as_dtype(dtype))

@@ -14,8 +14,9 @@ from parity.random.numpy_random import Stream
 from parity.random.ops import Ops
 from parity.random.selections import Selections
 
-#: Blocks computed at a time on an eager CPU, so that intermediate tensors stay in cache.
-CHUNK = 65536
+#: Blocks computed at a time on an eager CPU: they stay in cache, and torch runs operations of this
+#: size on one thread (over a hundred barriers a chunk cost more than a second core saves).
+CHUNK = 32768
 MASK32 = philox.MASK32
 #: The multipliers less 2^32. A product with them stays inside int64 (see ``_lanes``).
 NEGATIVE = tuple(m - 2**32 for m in philox.MULTIPLIERS)
@@ -122,8 +123,16 @@ def _lanes(counter: tuple[Any, Any, Any, Any], k0: Any, k1: Any) -> tuple[Any, A
     c0, c1, c2, c3 = counter
     for key0, key1 in philox.key_schedule(k0, k1):
         p0, p1 = c0 * NEGATIVE[0], c2 * NEGATIVE[1]
-        c0, c2 = ((p1 >> 32) + c2) ^ c1 ^ key0, ((p0 >> 32) + c0) ^ c3 ^ key1
-        c1, c3 = p1 & MASK32, p0 & MASK32
+        upper0, upper1 = p0 >> 32, p1 >> 32
+        upper0 += c0  # in place where these are tensors: nobody else holds them
+        upper1 += c2
+        upper0 ^= c3
+        upper1 ^= c1
+        upper0 ^= key1
+        upper1 ^= key0
+        p0 &= MASK32
+        p1 &= MASK32
+        c0, c1, c2, c3 = upper1, p1, upper0, p0
     return c0, c1, c2, c3
 
 
@@ -215,5 +224,7 @@ class TorchStream(Selections):
     ) -> list[torch.Tensor]:
         k0, k1, c2, c3 = self._state_words()
         index = torch.arange(start, stop, dtype=torch.int64, device=self.state.device)
+        if isinstance(c2, torch.Tensor):
+            c2, c3 = c2.expand(stop - start), c3.expand(stop - start)
         words = _lanes((index & MASK32, index >> 32, c2, c3), k0, k1)
         return [_cast(value, dtype) for value in column(*words, *aligned)]

@@ -92,7 +92,7 @@ def test_expected_failures_are_not_errors(pytester: pytest.Pytester) -> None:
 
 
 class TestRequirements:
-    SKIPPING = "def test_it(parity):\n    parity.require('tf', 'no_such_package')"
+    SKIPPING = "def test_it(parity):\n    parity.require('numpy', 'no_such_package')"
 
     def test_a_missing_package_is_a_loud_skip(self, pytester: pytest.Pytester) -> None:
         pytester.makepyfile(self.SKIPPING)

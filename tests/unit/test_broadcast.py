@@ -23,6 +23,8 @@ def watch(
     framework: str, function: Callable[..., Any], *shapes: tuple[int, ...]
 ) -> list[Broadcast]:
     backend = get_backend(framework)
+    if function is traced:
+        traced(tf.ones(B, tf.float64), tf.ones((B, 1), tf.float64))  # its graph exists already
     tensors = [backend.tensor(np.full(shape, 0.5)) for shape in shapes]
     with backend.watch_broadcasts() as events:
         function(*tensors)

@@ -311,3 +311,62 @@ def test_dead_layers_make_the_check_invalid() -> None:
 def test_layers_are_recorded_in_eager_mode_only() -> None:
     with pytest.raises(InvalidInput, match="mode eager only"):
         ModuleCheck(name="n", case="c", config=None, inputs=lambda _: [], modes=("eager", "xla"))
+
+
+def test_outputs_that_no_side_uses_have_no_gradient_entry() -> None:
+    class Torch(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.l1 = nn.Linear(3, 11, dtype=torch.float64)
+            self.unused = nn.Tanh()
+
+        def forward(self, x: Any) -> Any:
+            self.unused(x)
+            return self.l1(x)
+
+    class Keras(keras.Model):
+        def __init__(self) -> None:
+            super().__init__(dtype="float64")
+            self.l1 = keras.layers.Dense(11, dtype="float64")
+            self.l1.build((None, 3))
+            self.unused = keras.layers.Activation("tanh", dtype="float64")
+            self.built = True
+
+        def call(self, x: Any) -> Any:
+            self.unused(x)
+            return self.l1(x)
+
+    report = run(torch=Torch, tf=Keras)
+    assert report.verdict is Verdict.AGREE
+    assert [e.name for e in report.entries if e.name.startswith("grad_output/")] == [
+        "grad_output/l1"
+    ]
+
+
+def test_a_fused_activation_is_compared_where_all_sides_have_one_and_never_missed() -> None:
+    class Fused(keras.Model):
+        def __init__(self, activation: str) -> None:
+            super().__init__(dtype="float64")
+            for name, size, fan_in in (("l1", 11, 3), ("l2", 2, 11)):
+                act = activation if name == "l1" else None
+                layer = keras.layers.Dense(size, activation=act, dtype="float64")
+                layer.build((None, fan_in))
+                setattr(self, name, layer)
+            self.built = True
+
+        def call(self, x: Any) -> Any:
+            return self.l2(self.l1(x))
+
+    class Torch(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.l1 = nn.Linear(3, 11, dtype=torch.float64)
+            self.l2 = nn.Linear(11, 2, dtype=torch.float64)
+
+        def forward(self, x: Any) -> Any:
+            return self.l2(torch.relu(self.l1(x)))
+
+    assert run(torch=Torch, tf=lambda: Fused("relu")).verdict is Verdict.AGREE
+    wrong = run(torch=Torch, tf=lambda: Fused("tanh")).first_divergence
+    assert wrong is not None
+    assert wrong.name == "forward/l2/input"

@@ -7,95 +7,39 @@ recorded but not moved; a user's own parameters are moved as they are, by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from parity.backends.base import Slot, first_present
+from parity.layouts import attention, convolution, plain, recurrent
+from parity.layouts.base import LayerLayout, Native, TensorLayout, permuted
 
-Read = Callable[..., np.ndarray]
-Write = Callable[..., tuple[np.ndarray, ...]]
+__all__ = [
+    "LAYOUTS",
+    "OWN",
+    "UNLISTED",
+    "LayerLayout",
+    "Native",
+    "TensorLayout",
+    "is_composite",
+    "kind_of",
+    "layer_slots",
+    "layout_of",
+    "library_class",
+    "permuted",
+]
 
 #: Slot kinds of tensors that no entry of the table speaks for.
 OWN = "parameter"
 UNLISTED = "unlisted"
 
-
-@dataclass(frozen=True)
-class Native:
-    """One tensor of a framework: its handle, and how to read and write it as an array."""
-
-    handle: Any
-    trainable: bool
-    get: Callable[[], np.ndarray]
-    set: Callable[[np.ndarray], None]
-
-
-@dataclass(frozen=True)
-class TensorLayout:
-    """One canonical tensor and the native ones that it is made of.
-
-    Attributes:
-        name: canonical name (``kernel``).
-        native: attribute names on the framework's layer. Two entries may share a native tensor
-            (packed query, key and value); several natives may make one (LSTM's two biases).
-        read: ``read(layer, *natives) -> canonical array``.
-        write: ``write(layer, canonical, *current natives) -> new natives``.
-        gradient: ``gradient(layer, *native gradients) -> canonical gradient``; ``read`` where None.
-    """
-
-    name: str
-    native: tuple[str, ...]
-    read: Read
-    write: Write
-    gradient: Read | None = None
-
-
-def permuted(name: str, native: str, axes: Sequence[int] | None = None) -> TensorLayout:
-    """One native tensor whose axes stand in another order: ``canonical = native.transpose(axes)``.
-
-    ``axes=None`` keeps the order.
-    """
-    if axes is None:
-        return TensorLayout(name, (native,), lambda _, a: a, lambda _, a, __: (a,))
-    back = tuple(int(i) for i in np.argsort(axes))
-    return TensorLayout(
-        name,
-        (native,),
-        lambda _, a: np.ascontiguousarray(a.transpose(axes)),
-        lambda _, a, __: (np.ascontiguousarray(a.transpose(back)),),
-    )
-
-
-@dataclass(frozen=True)
-class LayerLayout:
-    """One kind of layer.
-
-    Attributes:
-        kind: the name by which both frameworks' layers are paired.
-        classes: framework -> names of the library classes of this kind (subclasses included).
-        tensors: framework -> layouts; the canonical names must be the same in each.
-        ignored: native tensors that are moved nowhere -> why they hold nothing to move.
-    """
-
-    kind: str
-    classes: Mapping[str, tuple[str, ...]]
-    tensors: Mapping[str, tuple[TensorLayout, ...]]
-    ignored: Mapping[str, str] = field(default_factory=dict)
-
-
 LAYOUTS: tuple[LayerLayout, ...] = (
-    # canonical: Keras. torch computes x @ weight.T, so its weight is [out, in].
-    LayerLayout(
-        kind="dense",
-        classes={"torch": ("Linear",), "tf": ("Dense",)},
-        tensors={
-            "torch": (permuted("kernel", "weight", (1, 0)), permuted("bias", "bias")),
-            "tf": (permuted("kernel", "kernel"), permuted("bias", "bias")),
-        },
-    ),
+    *plain.LAYOUTS,
+    *convolution.LAYOUTS,
+    *recurrent.LAYOUTS,
+    *attention.LAYOUTS,
 )
 
 _LIBRARY: Mapping[str, tuple[str, ...]] = {
@@ -103,6 +47,8 @@ _LIBRARY: Mapping[str, tuple[str, ...]] = {
     "tf": ("keras.src.layers.", "tf_keras.src.layers.", "tf_keras.src.engine."),
 }
 _BASES = ("Module", "Sequential", "ModuleList", "ModuleDict", "Layer", "Model", "Functional")
+#: Wrappers that apply another layer as it is, to each time step.
+_WRAPPERS = ("TimeDistributed",)
 
 
 def library_class(framework: str, layer: Any) -> str | None:
@@ -115,13 +61,29 @@ def library_class(framework: str, layer: Any) -> str | None:
 
 def layout_of(framework: str, layer: Any) -> LayerLayout | None:
     """The table's entry for a layer, by the library class it is or derives from."""
+    layer = unwrapped(layer)[0]
     for cls in type(layer).__mro__:
         if not cls.__module__.startswith(_LIBRARY[framework]):
             continue
         for layout in LAYOUTS:
             if cls.__name__ in layout.classes.get(framework, ()):
-                return layout
+                if layout.accepts is None or layout.accepts(framework, layer):
+                    return layout
     return None
+
+
+def unwrapped(layer: Any) -> tuple[Any, str]:
+    """The layer that a wrapper applies, and the prefix of its tensors; else the layer itself."""
+    prefix = ""
+    while any(cls.__name__ in _WRAPPERS for cls in type(layer).__mro__):
+        layer, prefix = layer.layer, f"{prefix}layer/"
+    return layer, prefix
+
+
+def is_composite(framework: str, layer: Any) -> bool:
+    """True where the layer's tensors are those of layers below it: they are asked for together."""
+    layout = layout_of(framework, layer)
+    return layout is not None and (framework in layout.composite or bool(unwrapped(layer)[1]))
 
 
 def kind_of(framework: str, layer: Any) -> str:
@@ -134,23 +96,27 @@ def layer_slots(framework: str, path: str, layer: Any, own: Mapping[str, Native]
     """The slots of the tensors that one layer itself holds.
 
     Args:
-        own: attribute name -> tensor, in definition order. Every one ends up in exactly one slot,
-            unless the kind's entry says why it is moved nowhere.
+        own: attribute name -> tensor, in definition order; for composite layers those of the
+            layers below as well (``cell/kernel``). Every one ends up in exactly one slot, unless
+            the kind's entry says why it is moved nowhere.
     """
     layout = layout_of(framework, layer)
     found, used = [], set(layout.ignored if layout else ())
     if layout is not None:
-        for tensor in layout.tensors.get(framework, ()):
+        inner, prefix = unwrapped(layer)
+        for tensor in layout.tensors_of(framework, inner):
+            tensor = tensor.inside("", prefix)
             if all(name in own for name in tensor.native):
                 natives = tuple(own[name] for name in tensor.native)
-                found.append(_slot(_join(path, tensor.name), layout.kind, layer, tensor, natives))
+                kind = tensor.kind or layout.kind
+                found.append(_slot(_join(path, tensor.name), kind, inner, tensor, natives))
                 used.update(tensor.native)
     library = library_class(framework, layer)
     kind = OWN if library is None else f"{UNLISTED} {library}"
     for name, native in own.items():
         if name not in used:
-            plain = permuted(name, name)
-            found.append(_slot(_join(path, name), kind, layer, plain, (native,)))
+            plain_ = permuted(name, name)
+            found.append(_slot(_join(path, name), kind, layer, plain_, (native,)))
     return found
 
 

@@ -1,0 +1,229 @@
+"""Calls one side of a pair of functions: with tensors or with arrays, in either precision.
+
+A function on tensors is differentiated by its framework; one that takes NumPy arrays does its own
+conversions, so what it returns is all there is to compare.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from parity.backends import get_backend
+from parity.backends.base import Broadcast
+from parity.debug import streams
+from parity.debug.modules import cotangents
+from parity.debug.precision import float64_policy, keras_twin
+from parity.debug.subjects import Subject, describe
+from parity.errors import InvalidInput
+from parity.trace import Trace, flatten
+
+TENSORS, ARRAYS = "tensors", "arrays"
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass
+class Outcome:
+    """What a function returned.
+
+    Attributes:
+        trace: ``output/...`` and, for a function on tensors, ``grad/<input>``.
+        style: ``tensors`` or ``arrays``: what the function was called with.
+        without: inputs to which no gradient flows.
+        events: operands that silently broadcast into something larger.
+    """
+
+    trace: Trace
+    style: str
+    without: set[str] = field(default_factory=set)
+    events: list[Broadcast] = field(default_factory=list)
+
+
+@dataclass
+class Caller:
+    """One side, ready to be called again and again.
+
+    Attributes:
+        swapped: the first two inputs change places (a raw loss of Keras takes the target first).
+        style: found at the first call.
+    """
+
+    subject: Subject
+    side: str
+    seed: int = 0
+    swapped: bool = False
+    style: str | None = None
+
+    def __call__(
+        self,
+        inputs: Arrays,
+        dtype: str,
+        *,
+        inside: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        fresh: bool = True,
+        prefer: str = TENSORS,
+    ) -> Outcome:
+        """Call a fresh function once.
+
+        Args:
+            inputs: by position, in their order.
+            dtype: floating inputs are cast to it; defaults of the framework follow.
+            inside: entered around the call, factory included.
+            fresh: call the factory again, if there is one.
+            prefer: the style to try first where none is known yet.
+
+        Raises:
+            InvalidInput: the function refuses the inputs in both styles.
+        """
+        styles = [self.style] if self.style else [prefer, ARRAYS if prefer == TENSORS else TENSORS]
+        failures: list[BaseException] = []
+        for style in styles:
+            try:
+                with streams.unmoved(), wide_defaults(dtype), self._guard(dtype), inside():
+                    outcome = self._call(style, inputs, dtype, fresh)
+            except Exception as error:
+                failures.append(error)
+                continue
+            self.style = style
+            return outcome
+        shapes = {name: tuple(np.shape(a)) for name, a in inputs.items()}
+        raise InvalidInput(
+            f"{self.subject.label} refuses inputs {shapes} in {dtype}: {describe(failures[0])}"
+        ) from failures[0]
+
+    def _guard(self, dtype: str) -> AbstractContextManager[Any]:
+        """In a float64 run TensorFlow must refuse mixed dtypes in time: some kernels abort."""
+        if self.side != "tf" or dtype != "float64":
+            return nullcontext()
+        from parity.backends.tf_intercept import intercept
+
+        return intercept(eagerly=False)
+
+    def _call(self, style: str, inputs: Arrays, dtype: str, fresh: bool) -> Outcome:
+        function = self._function(dtype, inputs) if fresh else as_function(self.subject.value)
+        arrays = {name: typed(a, dtype) for name, a in inputs.items()}
+        names = list(arrays)
+        if self.swapped:
+            names[:2] = names[1::-1]
+        if style == ARRAYS:
+            given = [a[()] if a.ndim == 0 else a.copy() for a in (arrays[n] for n in names)]
+            found = function(*given)
+            return Outcome(_trace(found, {}, self.side), style)
+        outputs, gradients = get_backend(self.side).value_and_grad(
+            lambda **tensors: function(*(tensors[n] for n in names)),
+            arrays,
+            wrt=[n for n, a in arrays.items() if a.dtype.kind == "f"],
+            cotangents=cotangents(self.seed),
+            dtype=dtype,
+        )
+        without = {n for n, g in gradients.items() if g is None}
+        return Outcome(_trace(outputs, gradients, self.side), style, without)
+
+    def _function(self, dtype: str, inputs: Arrays) -> Callable[..., Any]:
+        subject = self.subject
+        if subject.kind == "module":
+            return as_function(_module(subject, dtype, inputs))
+        if subject.factory is None:
+            return as_function(subject.value)
+        return as_function(subject.factory())
+
+
+def watched(caller: Caller, inputs: Arrays, dtype: str, *, prefer: str = TENSORS) -> Outcome:
+    """Call it with an eye on operands that silently broadcast."""
+    backend, events = get_backend(caller.side), []
+
+    @contextmanager
+    def watch() -> Iterator[None]:
+        with backend.watch_broadcasts() as seen, _as_written(backend.name):
+            try:
+                yield
+            finally:
+                events[:] = seen
+
+    outcome = caller(inputs, dtype, inside=watch, prefer=prefer)
+    outcome.events = list(dict.fromkeys(events))
+    return outcome
+
+
+@contextmanager
+def _as_written(side: str) -> Iterator[None]:
+    """The watch runs ``tf.function`` bodies eagerly; what a trace freezes would not show."""
+    if side != "tf":
+        yield
+        return
+    import tensorflow as tf
+
+    eagerly = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(False)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(eagerly)
+
+
+def typed(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Floats in this dtype, all rounded to float32 first so that both precisions see the same."""
+    array = np.asarray(array)
+    if array.dtype.kind != "f" or dtype == "given":
+        return array
+    return array.astype(np.float32).astype(dtype)
+
+
+def as_function(value: Any) -> Callable[..., Any]:
+    """A module or function as something to call with one tensor per input."""
+    inputs = getattr(value, "inputs", None)
+    if isinstance(inputs, (list, tuple)) and len(inputs) > 1 and hasattr(value, "layers"):
+        return lambda *tensors: value(list(tensors))  # a functional Keras model takes a list
+    return value  # type: ignore[no-any-return]
+
+
+@contextmanager
+def wide_defaults(dtype: str) -> Iterator[None]:
+    """Under float64, what the function itself makes (layers, tensors) is float64 too."""
+    torch = sys.modules.get("torch")
+    if dtype != "float64":
+        yield
+        return
+    before = torch.get_default_dtype() if torch is not None else None
+    try:
+        if torch is not None:
+            torch.set_default_dtype(torch.float64)
+        with float64_policy(None):
+            yield
+    finally:
+        if torch is not None:
+            torch.set_default_dtype(before)
+
+
+def _module(subject: Subject, dtype: str, inputs: Arrays) -> Any:
+    """A copy with the same weights: a check must not move the user's own running statistics."""
+    value = subject.value
+    if subject.side == "torch":
+        twin = copy.deepcopy(value)
+        return twin.double() if dtype == "float64" else twin
+    if dtype != "float64":
+        return value
+    backend = get_backend("tf")
+
+    def build(module: Any) -> None:
+        as_function(module)(*(backend.tensor(typed(a, dtype)) for a in inputs.values()))
+
+    made = keras_twin(subject, build)
+    if made.module is None:
+        raise InvalidInput(f"{subject.label}: no float64 twin ({made.reason})")
+    return made.module
+
+
+def _trace(outputs: Any, gradients: Mapping[str, Any], side: str) -> Trace:
+    trace = Trace(side=side)
+    trace.extend(dict(flatten(outputs)), scope="output")
+    for name, gradient in gradients.items():
+        if gradient is not None:
+            trace.add(f"grad/{name}", gradient)
+    return trace

@@ -1,0 +1,334 @@
+"""Hypotheses and the bench on which they are tried.
+
+A hypothesis is a change to how the tf side runs: an operation edited, an argument exchanged, an
+attribute of a layer set to the other side's. It counts as a cause only where the run with the
+change agrees with torch; nothing is reported because it looks likely.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from parity.debug.calls import Caller, Outcome
+from parity.debug.functions import Run, comparable
+from parity.debug.intermediates import Value, first_unmatched, pair, tf_values, torch_values
+from parity.debug.sites import Site
+from parity.tolerance import explained_bound
+from parity.trace import Trace
+
+Arrays = Mapping[str, np.ndarray]
+Inside = Callable[[], AbstractContextManager[Any]]
+SECONDS = 20.0
+"""Time after which no further hypothesis is tried."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done differently when the tf side runs.
+
+    Attributes:
+        edits: edits of operations (see ``parity.backends.tf_edits``).
+        inside: contexts entered around the run (an attribute set, a function replaced).
+        inputs: maps the inputs to others.
+        outputs: maps the recorded trace to another.
+        eagerly: ``tf.function`` bodies run eagerly.
+    """
+
+    edits: tuple[Any, ...] = ()
+    inside: tuple[Inside, ...] = ()
+    inputs: tuple[Callable[[Arrays], Arrays], ...] = ()
+    outputs: tuple[Callable[[Trace], Trace], ...] = ()
+    eagerly: bool = True
+
+    def __add__(self, other: Change) -> Change:
+        return Change(
+            # an edit that comes later is inside: it sees the operation first
+            self.edits + other.edits,
+            self.inside + other.inside,
+            self.inputs + other.inputs,
+            self.outputs + other.outputs,
+            self.eagerly and other.eagerly,
+        )
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A cause that could be, and the change that would undo it.
+
+    Attributes:
+        cause: its id in ``parity.diagnose.causes``.
+        facts: what the wording needs.
+        site: the operation it is about.
+        rank: lower is the better explanation where several fit.
+    """
+
+    cause: str
+    change: Change
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    site: Site | None = None
+    rank: float = 1.0
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far a run of the tf side is from torch.
+
+    Attributes:
+        first: the first entry that differs.
+        failing: all that do.
+        error: the largest absolute difference over all entries; infinite for other shapes.
+        at_first: that of the entry which differed first before anything was changed.
+    """
+
+    first: str | None
+    failing: tuple[str, ...]
+    error: float
+    at_first: float
+
+    @property
+    def agrees(self) -> bool:
+        return self.first is None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A hypothesis that was tried and removes the difference, or the first part of it."""
+
+    hypothesis: Hypothesis
+    before: float
+    score: Score
+
+    @property
+    def complete(self) -> bool:
+        return self.score.agrees
+
+
+class Bench:
+    """The pair, its recordings, and the means to run the tf side under a change.
+
+    Attributes:
+        dtype: in which hypotheses are tried: float64 where that run says something.
+        torch, tf: the traces under comparison.
+        ours, theirs: intermediate values of tf and of torch.
+        sites: operations of the tf side in the order of their first execution, with their calls.
+    """
+
+    def __init__(
+        self,
+        callers: Mapping[str, Caller],
+        inputs: Mapping[str, Arrays],
+        base: Run,
+        *,
+        seconds: float = SECONDS,
+    ) -> None:
+        self.callers, self.inputs = callers, inputs
+        self.dtype = base.dtype
+        self.bound_dtype = "float64" if base.dtype == "given" else base.dtype
+        self.torch, self.tf = base.traces["torch"], base.traces["tf"]
+        self.applied = Change()
+        self.tried = 0
+        self.deadline = time.monotonic() + seconds
+        self._torch_outcome = base.outcomes["torch"]
+        self.before = self.score(self.tf)
+        self.first = self.before.first
+        self.record()
+
+    def record(self) -> None:
+        """Run both sides with every intermediate recorded; tf under the changes applied so far."""
+        from parity.backends import tf_edits, tf_intercept, torch_intercept
+
+        calls: list[Any] = []
+
+        @contextmanager
+        def watch() -> Iterator[None]:
+            with torch_intercept.intercept() as seen:
+                try:
+                    yield
+                finally:
+                    calls[:] = seen
+
+        self.callers["torch"](self.inputs["torch"], self.dtype, inside=watch)
+        self.theirs = torch_values(calls, self._typed("torch"))
+        sessions: list[Any] = []
+
+        def recording(edit: Any) -> AbstractContextManager[Any]:
+            @contextmanager
+            def inside() -> Iterator[None]:
+                with tf_intercept.intercept(edit, record=True) as session:
+                    sessions.append(session)
+                    yield
+
+            return inside()
+
+        outcome = self._tf(self.applied, recording)
+        self.eager = self._comparable(outcome) if outcome is not None else None
+        self.calls = [c for s in sessions for c in s.calls]
+        self.ours = tf_values(self.calls, self._typed("tf"), tf_edits.array)
+        pair(self.ours, self.theirs, self.bound_dtype)
+        pair(self.theirs, self.ours, self.bound_dtype)
+        self.sites: dict[Site, list[Value]] = {}
+        for value in self.ours:
+            if value.site is not None and not value.backward:
+                self.sites.setdefault(value.site, []).append(value)
+        self.suspect = first_unmatched(self.ours)
+
+    def trial(self, change: Change) -> Outcome | None:
+        """Run the tf side once; None where it cannot run so."""
+        from parity.backends import tf_intercept
+
+        self.tried += 1
+        return self._tf(
+            self.applied + change, lambda edit: tf_intercept.intercept(edit, eagerly=change.eagerly)
+        )
+
+    def _tf(self, change: Change, context: Callable[[Any], Any]) -> Outcome | None:
+        from parity.backends import tf_edits
+
+        inputs = self.inputs["tf"]
+        for alter in change.inputs:
+            inputs = alter(inputs)
+        edit = tf_edits.together(change.edits[::-1]) if change.edits else None
+
+        @contextmanager
+        def inside() -> Iterator[None]:
+            with ExitStack() as stack:
+                for make in change.inside:
+                    stack.enter_context(make())
+                stack.enter_context(context(edit))
+                yield
+
+        try:
+            return self.callers["tf"](inputs, self.dtype, inside=inside)
+        except Exception:  # whatever the user's code raises on other values: not this cause
+            return None
+
+    def try_(self, hypothesis: Hypothesis) -> Finding | None:
+        """The finding, if the change removes the difference or moves it further on."""
+        score = self.measure(hypothesis.change)
+        if score is None or not self.improves(score):
+            return None
+        return Finding(hypothesis, self.before.at_first, score)
+
+    def measure(self, change: Change) -> Score | None:
+        """How far from torch the tf side is under a change."""
+        outcome = self.trial(change)
+        if outcome is None:
+            return None
+        trace = self._comparable(outcome)
+        for alter in change.outputs:
+            trace = alter(trace)
+        return self.score(trace)
+
+    def improves(self, score: Score) -> bool:
+        """Nothing differs any more; or the first difference is gone and no other came before it."""
+        if score.agrees:
+            return True
+        if self.first is None or self.first in score.failing:
+            return False
+        names = list(self.torch)
+        return names.index(score.first) > names.index(self.first) if score.first in names else False
+
+    def score(self, trace: Trace) -> Score:
+        """Compare a trace of the tf side with torch's."""
+        failing: list[str] = []
+        error = at_first = 0.0
+        for name in dict.fromkeys([*self.torch, *trace]):
+            gap, bound = self._gap(trace, name)
+            if gap > bound:
+                failing.append(name)
+            error = max(error, gap)
+            if name == getattr(self, "first", failing[0] if failing else None):
+                at_first = gap
+        return Score(failing[0] if failing else None, tuple(failing), error, at_first)
+
+    def _gap(self, trace: Trace, name: str) -> tuple[float, float]:
+        if name not in trace or name not in self.torch:
+            return np.inf, 0.0
+        a, b = self.torch[name], trace[name]
+        if a.shape != b.shape:
+            return np.inf, 0.0
+        if a.size == 0:
+            return 0.0, 0.0
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        if (np.isfinite(x) != np.isfinite(y))[~same].any():
+            return np.inf, 0.0
+        with np.errstate(invalid="ignore"):
+            gap = float(np.where(same, 0.0, np.abs(x - y)).max())
+        finite = np.abs(x[np.isfinite(x)])
+        return gap, explained_bound(self.bound_dtype, float(finite.max()) if finite.size else 1.0)
+
+    def residual(self, trace: Trace, names: Iterable[str]) -> np.ndarray | None:
+        """The differences of some entries as one vector, each entry scaled to size one."""
+        parts = []
+        for name in names:
+            if name not in trace or trace[name].shape != self.torch[name].shape:
+                return None
+            a, b = self.torch[name].astype(np.float64), trace[name].astype(np.float64)
+            scale = float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) or 1.0
+            parts.append(((b - a) / scale).reshape(-1))
+        vector = np.concatenate(parts) if parts else None
+        return vector if vector is not None and np.isfinite(vector).all() else None
+
+    def traced(self, change: Change) -> Trace | None:
+        outcome = self.trial(change)
+        return None if outcome is None else self._comparable(outcome)
+
+    def _comparable(self, outcome: Outcome) -> Trace:
+        outcomes = {"torch": self._torch_outcome, "tf": outcome}
+        return comparable(outcomes, self.inputs["torch"])["tf"]
+
+    def _typed(self, side: str) -> list[np.ndarray]:
+        from parity.debug.calls import typed
+
+        return [typed(a, self.dtype) for a in self.inputs[side].values()]
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def apply(self, finding: Finding) -> None:
+        """Keep the change and look at what is left."""
+        self.applied = self.applied + finding.hypothesis.change
+        outcome = self._tf(self.applied, _plain)
+        if outcome is not None:
+            self.tf = self._comparable(outcome)
+            del self.first
+            self.before = self.score(self.tf)
+            self.first = self.before.first
+            self.record()
+
+
+def _plain(edit: Any) -> AbstractContextManager[Any]:
+    from parity.backends import tf_intercept
+
+    return tf_intercept.intercept(edit)
+
+
+def search(bench: Bench, tiers: Sequence[Callable[[Bench], Iterable[Hypothesis]]]) -> list[Finding]:
+    """Try hypotheses tier by tier; stop behind the first tier that explains everything.
+
+    Returns all findings of that tier, best first; where nothing explains everything, those that
+    remove the first difference.
+    """
+    partial: list[Finding] = []
+    for tier in tiers:
+        complete: list[Finding] = []
+        for hypothesis in tier(bench):
+            if bench.expired:
+                break
+            finding = bench.try_(hypothesis)
+            if finding is not None:
+                (complete if finding.complete else partial).append(finding)
+        if complete:
+            return sorted(complete, key=lambda f: f.hypothesis.rank)
+        if bench.expired:
+            break
+    return sorted(partial, key=lambda f: (len(f.score.failing), f.hypothesis.rank))

@@ -1,0 +1,2 @@
+def explain_functions(report, callers, inputs, base, wide):
+    return report

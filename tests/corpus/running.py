@@ -1,0 +1,310 @@
+"""Runs both sides of a case and says how far apart they are; with NumPy, without the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+import torch
+
+from tests.corpus import copying
+from tests.corpus.loading import Case
+
+Values = dict[str, Any]
+STEPS = 6
+
+
+def difference(case: Case, code: ModuleType, tf_side: str, seed: int = 0) -> tuple[float, str]:
+    """The largest difference between the torch side and ``code.<tf_side>``, and its name.
+
+    Relative to ``max(1, largest value)`` of the array. In float64 where the case can.
+    """
+    dtype = "float64" if case.float64 else "float32"
+    make = code.revealing if case.hidden else code.inputs
+    given = _split(make(seed))
+    with policy(dtype):
+        left, right = RUNS[case.subject](case, code, getattr(code, tf_side), given, dtype)
+    return _apart(left, right, moved=case.channels_last)
+
+
+@contextmanager
+def policy(dtype: str) -> Iterator[None]:
+    """New Keras layers and variables are of this dtype."""
+    before = keras.config.dtype_policy(), keras.config.floatx()
+    keras.config.set_dtype_policy(dtype)
+    keras.config.set_floatx(dtype)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before[0])
+        keras.config.set_floatx(before[1])
+
+
+def _module(
+    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+) -> tuple[Values, Values]:
+    torch.manual_seed(11)
+    keras.utils.set_random_seed(12)
+    module = code.torch_side()
+    if case.options.get("weights") != "keep":
+        _scatter(module)
+    training = bool(case.options.get("training"))
+    module.train(training)
+    model = make_tf()
+    tensors = [tf.constant(_cast(a, dtype)) for a in given[1].values()]
+    call_keras(model, tensors, training=False)  # builds it
+    if case.options.get("weights") != "keep":
+        getattr(code, "copy_weights", copying.copy)(module, model)
+    module.to(torch.float64 if dtype == "float64" else torch.float32)
+    return (
+        _torch_values(module, given[0], dtype) | _buffers(module, training),
+        _tf_values(
+            lambda *xs: call_keras(model, list(xs), training=training),
+            given[1],
+            dtype,
+            case.channels_last,
+        )
+        | _states(model, training),
+    )
+
+
+def _scatter(module: torch.nn.Module) -> None:
+    """Statistics, scales and shifts away from 0 and 1, where a wrong one would not show."""
+    generator = torch.Generator().manual_seed(13)
+    for layer in module.modules():
+        if "Norm" in type(layer).__name__:
+            for name, tensor in [*layer.named_parameters(), *layer.named_buffers()]:
+                if tensor.is_floating_point():
+                    drawn = torch.rand(tensor.shape, generator=generator) * 0.5
+                    with torch.no_grad():
+                        tensor.copy_(drawn + (0.75 if name in ("weight", "running_var") else -0.25))
+
+
+def call_keras(model: Any, tensors: list[Any], *, training: bool) -> Any:
+    graph = isinstance(model, keras.Model) and type(model).__name__ in ("Functional", "Sequential")
+    if not isinstance(model, keras.layers.Layer):
+        return model(*tensors)
+    return (
+        model(tensors if graph and len(tensors) > 1 else tensors[0], training=training)
+        if (graph)
+        else model(*tensors, training=training)
+    )
+
+
+def _function(
+    case: Case, code: ModuleType, tf_function: Any, given: list[Values], dtype: str
+) -> tuple[Values, Values]:
+    return _torch_values(code.torch_side, given[0], dtype), _tf_values(tf_function, given[1], dtype)
+
+
+def _torch_values(function: Any, given: Values, dtype: str) -> Values:
+    tensors = [torch.from_numpy(_cast(a, dtype).copy()) for a in given.values()]
+    floats = {n: t for n, t in zip(given, tensors, strict=True) if t.is_floating_point()}
+    for tensor in floats.values():
+        tensor.requires_grad_()
+    outputs = dict(_flat(function(*tensors)))
+    found: Values = {f"output/{n}": _array(v) for n, v in outputs.items()}
+    live = [(i, v) for i, v in enumerate(outputs.values()) if getattr(v, "requires_grad", False)]
+    gradients: list[Any] = [None] * len(floats)
+    if live and floats:
+        weights = [torch.from_numpy(_weights(i, tuple(v.shape))).to(v.dtype) for i, v in live]
+        sources = list(floats.values())
+        gradients = list(
+            torch.autograd.grad([v for _, v in live], sources, weights, allow_unused=True)
+        )
+    for (name, tensor), gradient in zip(floats.items(), gradients, strict=True):
+        found[f"grad/{name}"] = _array(torch.zeros_like(tensor) if gradient is None else gradient)
+    return found
+
+
+def _tf_values(function: Any, given: Values, dtype: str, moved: bool = False) -> Values:
+    tensors = [tf.constant(_cast(a, dtype)) for a in given.values()]
+    floats = {n: t for n, t in zip(given, tensors, strict=True) if t.dtype.is_floating}
+    with tf.GradientTape() as tape:
+        tape.watch(list(floats.values()))
+        outputs = dict(_flat(function(*tensors)))
+    found: Values = {f"output/{n}": _array(v) for n, v in outputs.items()}
+    live = [
+        (i, v) for i, v in enumerate(outputs.values()) if tf.is_tensor(v) and v.dtype.is_floating
+    ]
+    gradients: list[Any] = [None] * len(floats)
+    if live and floats:
+        weights = [tf.constant(_weights_tf(i, tuple(v.shape), moved), v.dtype) for i, v in live]
+        gradients = tape.gradient(
+            [v for _, v in live], list(floats.values()), output_gradients=weights
+        )
+    for (name, tensor), gradient in zip(floats.items(), gradients, strict=True):
+        full = tf.zeros_like(tensor) if gradient is None else tf.convert_to_tensor(gradient)
+        found[f"grad/{name}"] = _array(full)
+    return found
+
+
+def _buffers(module: torch.nn.Module, training: bool) -> Values:
+    floats = [b for b in module.buffers() if b.is_floating_point()] if training else []
+    return {f"state/{i}": _array(b) for i, b in enumerate(floats)}
+
+
+def _states(model: Any, training: bool) -> Values:
+    states = (
+        [v for v in model.non_trainable_variables if "seed_generator" not in v.path]
+        if training
+        else []
+    )
+    # a frozen layer's scale and shift are listed with its statistics
+    states = [v for v in states if v.name not in ("gamma", "beta")]
+    return {f"state/{i}": _array(v) for i, v in enumerate(states)}
+
+
+def _optimizer(
+    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+) -> tuple[Values, Values]:
+    rng = np.random.default_rng(3)
+    start = {"kernel": rng.normal(size=(5, 3)), "bias": rng.normal(size=3)}
+    sizes = {n: 10.0 ** rng.choice([0, -2, -4, -6, -8], v.shape) for n, v in start.items()}
+    steps = [
+        {n: s * rng.uniform(-1.5, 1.5, s.shape) for n, s in sizes.items()} for _ in range(STEPS)
+    ]
+    parameters = [torch.nn.Parameter(torch.from_numpy(v.copy())) for v in start.values()]
+    made = code.torch_side(parameters)
+    optimizer, scheduler = made if isinstance(made, tuple) else (made, None)
+    keras_optimizer = make_tf()
+    variables = [keras.Variable(v, dtype=dtype, name=n) for n, v in start.items()]
+    left: Values = {}
+    right: Values = {}
+    for number, gradients in enumerate(steps, 1):
+        for parameter, gradient in zip(parameters, gradients.values(), strict=True):
+            parameter.grad = torch.from_numpy(gradient.copy())
+        optimizer.step()
+        if scheduler is not None:
+            scheduler.step()
+        tensors = [tf.constant(g) for g in gradients.values()]
+        keras_optimizer.apply_gradients(list(zip(tensors, variables, strict=True)))
+        for name, a, b in zip(start, parameters, variables, strict=True):
+            left[f"step/{number}/{name}"] = _array(a).copy()
+            right[f"step/{number}/{name}"] = _array(b)
+    return left, right
+
+
+def _environment(
+    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+) -> tuple[Values, Values]:
+    return _roll(code.torch_side(), given[0]), _roll(make_tf(), given[1])
+
+
+def _roll(env: Any, given: Values) -> Values:
+    """The given actions, one after the other; a reset where an episode ends."""
+    observation, _ = env.reset(seed=5)
+    found: Values = {"0/observation": observation}
+    for number, action in enumerate(next(iter(given.values())), 1):
+        observation, reward, terminated, truncated, _ = env.step(action)
+        found |= {
+            f"{number}/observation": observation,
+            f"{number}/reward": reward,
+            f"{number}/terminated": terminated,
+            f"{number}/truncated": truncated,
+        }
+        if terminated or truncated:
+            found[f"{number}/reset"], _ = env.reset()
+    env.close()
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def _agent(
+    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+) -> tuple[Values, Values]:
+    def act(agent: Any, observations: np.ndarray) -> Values:
+        return {f"{i}/action": _array(agent.act(o)) for i, o in enumerate(observations)}
+
+    observations = [_cast(next(iter(side.values())), dtype) for side in given]
+    return act(code.torch_side(), observations[0]), act(make_tf(), observations[1])
+
+
+RUNS = {
+    "module": _module,
+    "function": _function,
+    "optimizer": _optimizer,
+    "environment": _environment,
+    "agent": _agent,
+}
+
+
+def _split(given: Any) -> list[Values]:
+    """The inputs of the torch side and of the tf side, named."""
+    if isinstance(given, Mapping) and set(given) == {"torch", "tf"}:
+        return [_named(given["torch"]), _named(given["tf"])]
+    return [_named(given)] * 2
+
+
+def _named(given: Any) -> Values:
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else {str(i): a for i, a in enumerate(given)}
+
+
+def _apart(left: Values, right: Values, *, moved: bool) -> tuple[float, str]:
+    if set(left) != set(right):
+        assert len(left) == len(right), f"{list(left)} against {list(right)}"
+        right = dict(zip(left, right.values(), strict=True))
+    worst, where = 0.0, ""
+    for name, a in left.items():
+        b = np.asarray(right[name])
+        if moved and b.ndim >= 3:
+            b = np.moveaxis(b, -1, 1)
+        apart = _distance(np.asarray(a), b)
+        if apart > worst:
+            worst, where = apart, name
+    return worst, where
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> float:
+    if a.shape != b.shape:
+        return float("inf")
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(a)
+    same = np.array_equal(finite, np.isfinite(b)) and np.array_equal(
+        a[~finite], b[~finite], equal_nan=True
+    )
+    if not same:
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    return float(np.abs(a[finite] - b[finite]).max() / max(1.0, np.abs(a[finite]).max()))
+
+
+def _flat(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, Mapping):
+        items: Any = tree.items()
+    elif isinstance(tree, (list, tuple)):
+        items = enumerate(tree)
+    else:
+        yield prefix or "value", tree
+        return
+    for key, value in items:
+        yield from _flat(value, f"{prefix}/{key}".lstrip("/"))
+
+
+def _weights(position: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Weights of the backward pass, so that no two elements of an output count alike."""
+    return np.random.default_rng(position).uniform(0.5, 1.5, shape)
+
+
+def _weights_tf(position: int, shape: tuple[int, ...], moved: bool) -> np.ndarray:
+    if not moved or len(shape) < 3:
+        return _weights(position, shape)
+    return np.moveaxis(_weights(position, (shape[0], shape[-1], *shape[1:-1])), 1, -1)
+
+
+def _cast(value: Any, dtype: str) -> np.ndarray:
+    array = np.asarray(value)
+    return array.astype(dtype) if array.dtype.kind == "f" else array
+
+
+def _array(value: Any) -> np.ndarray:
+    if isinstance(value, torch.Tensor):
+        return value.detach().numpy()
+    return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
