@@ -158,8 +158,8 @@ def show_results(path: Path, failed: bool) -> NoReturn:
     for line in results_table(bad if failed else checks):
         click.echo(line)
     raised = document["errors"]
-    for error in raised:
-        click.echo(f"raised: {error['id']}: {error['message']}")
+    for failure in raised:
+        click.echo(f"raised: {failure['id']}: {failure['message']}")
     click.echo(f"{len(checks)} checks, {len(checks) - len(bad)} passed, {len(bad)} failed")
     sys.exit(DIFFER if bad or raised or not checks else AGREE)
 
@@ -201,7 +201,8 @@ def read_arrays(path: Path) -> Trace:
         raise InvalidInput(f"{path}: no such file")
     if path.suffix == ".npz":
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # np.load leaves the file open where it is not a zip after all
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 return Trace({name: file[name] for name in file.files}, side=path.name)
         except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise InvalidInput(f"{path}: not a readable .npz of numbers ({error})") from None

@@ -113,10 +113,16 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InvalidInput(f"{path}: not a result of --parity-json of schema {SCHEMA}")
     if lacking := _PARTS - document.keys():
         raise InvalidInput(f"{path}: lacks {', '.join(sorted(lacking))}")
+    for number, row in enumerate(document["checks"]):
+        lacking = _ROW - (row.keys() if isinstance(row, dict) else set())
+        if lacking or row["verdict"] not in SEVERITY:
+            what = f"lacks {', '.join(sorted(lacking))}" if lacking else "has no known verdict"
+            raise InvalidInput(f"{path}: check {number} {what}")
     return dict(document)
 
 
 _PARTS = {"totals", "environment", "checks", "skipped", "errors"}
+_ROW = {"id", "component", "check", "verdict", "values_compared", "max_abs", "headroom", "allowed"}
 
 
 def encode_row(row: Mapping[str, Any]) -> str:

@@ -87,3 +87,8 @@ def explained_bound(dtype: str, scale: float) -> float:
     if dtype == "float64":
         return 10.0 * DEFAULTS["float64"].atol * max(scale, 1.0)
     return float32_rounding_bound(scale)
+
+
+SAME_NUMBER = 1e-6
+"""Relative error up to which a number found from data is read as a simple one: rounded to float32
+they are 6e-8 apart, while neighbouring simple ratios are apart by far more."""

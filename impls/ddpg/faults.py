@@ -186,8 +186,8 @@ MUTANTS = (
     ),
     Mutant(
         id="traced-anew-in-every-update",
-        find="return self._compiled_chain(*(",
-        replace="return self.compiled(self._chain)(*(",
+        find="made: Tensors = self._compiled_chain(*(",
+        replace="made: Tensors = self.compiled(self._chain)(*(",
         caught_by="lockstep.update",
         because="tf.function is made inside of the update: it traces each time",
         case="pendulum-compiled",

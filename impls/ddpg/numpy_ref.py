@@ -35,7 +35,7 @@ class DDPG(Learner):
     ) -> Array:
         q = self._q("target/critic", next_observation, next_action)[0]
         # a time limit is no property of the task: only termination ends the sum
-        return np.where(terminated, reward, reward + self.config.gamma * q)
+        return np.asarray(np.where(terminated, reward, reward + self.config.gamma * q))
 
     def td_error(self, observation: Array, action: Array, target: Array) -> Array:
         return target - self._q("param/critic", observation, action)[0]

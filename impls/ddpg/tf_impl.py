@@ -95,7 +95,8 @@ class DDPG(Learner):
     def update(self, batch: Mapping[str, tf.Tensor], draws: Mapping[str, tf.Tensor]) -> Tensors:
         self.require(batch, draws, self._layouts, self.config.check_finite)
         self.step += 1
-        return self._compiled_chain(*(batch[name] for name in self._layouts["batch"]))
+        made: Tensors = self._compiled_chain(*(batch[name] for name in self._layouts["batch"]))
+        return made
 
     def _chain(
         self,

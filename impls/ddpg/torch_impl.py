@@ -97,7 +97,8 @@ class DDPG(Learner):
     def update(self, batch: Mapping[str, Tensor], draws: Mapping[str, Tensor]) -> Tensors:
         self.require(batch, draws, self._layouts, self.config.check_finite)
         self.step += 1
-        return self._compiled_chain(*(batch[name] for name in self._layouts["batch"]))
+        made: Tensors = self._compiled_chain(*(batch[name] for name in self._layouts["batch"]))
+        return made
 
     def _chain(
         self,

@@ -75,9 +75,10 @@ def require_arguments(
     """
     rows: dict[str, int] = {}
     for what, layout in layouts.items():
-        if set(given[what]) != set(layout):
+        missing, unknown = set(layout) - set(given[what]), set(given[what]) - set(layout)
+        if missing or unknown:
             raise ShapeError(
-                f"{what} has the fields {sorted(given[what])}, expected {sorted(layout)}"
+                f"{what}: missing {sorted(missing) or 'none'}, unknown {sorted(unknown) or 'none'}"
             )
         for name, (row, dtype) in layout.items():
             shape, given_dtype = given[what][name]

@@ -52,9 +52,19 @@ def batch_errors(config: Any, *, noise: bool) -> tuple[ErrorCase, ...]:
         return ErrorCase(id, call, error, match)
 
     return (
-        case("missing-field", ShapeError, "batch has the fields", _drop("truncated")),
-        case("unknown-field", ShapeError, r"\['done'", _put(done=np.zeros(ROWS, bool))),
-        case("unknown-draw", ShapeError, "draws has the fields", _draw(extra=np.zeros((ROWS, 1)))),
+        case("missing-field", ShapeError, r"batch: missing \['truncated'\]", _drop("truncated")),
+        case(
+            "unknown-field",
+            ShapeError,
+            r"batch: .*unknown \['done'\]",
+            _put(done=np.zeros(ROWS, bool)),
+        ),
+        case(
+            "unknown-draw",
+            ShapeError,
+            r"draws: .*unknown \['extra'\]",
+            _draw(extra=np.zeros((ROWS, 1))),
+        ),
         case(
             "reward-column",
             ShapeError,
@@ -111,7 +121,12 @@ def draw_errors(config: Any) -> tuple[ErrorCase, ...]:
         return ErrorCase(id, lambda side: update_with(side, config, edit, noise=True), error, match)
 
     return (
-        case("no-noise", ShapeError, "draws has the fields", lambda batch, draws: draws.clear()),
+        case(
+            "no-noise",
+            ShapeError,
+            r"draws: missing \['noise'\]",
+            lambda batch, draws: draws.clear(),
+        ),
         case(
             "one-noise-for-all-dimensions",
             ShapeError,
@@ -150,17 +165,13 @@ def learner_errors(
             group, value
         )
 
+    def with_fields(fields: dict[str, Any]) -> Callable[[Side], Any]:
+        return lambda side: side.impl.make_learner(replace(config, **fields), dtype=side.dtype)
+
     name = "param/actor/l1/kernel"
     return (
         *(
-            ErrorCase(
-                id,
-                lambda side, fields=fields: side.impl.make_learner(
-                    replace(config, **fields), dtype=side.dtype
-                ),
-                ConfigError,
-                match,
-            )
+            ErrorCase(id, with_fields(fields), ConfigError, match)
             for id, (fields, match) in bad_values.items()
         ),
         ErrorCase(
@@ -231,6 +242,6 @@ def _without_rows(batch: dict[str, np.ndarray], draws: dict[str, np.ndarray]) ->
 
 
 def _infinite(array: np.ndarray) -> np.ndarray:
-    changed = array.copy()
+    changed: np.ndarray = array.copy()
     changed[1, 0] = -np.inf
     return changed

@@ -17,6 +17,7 @@ from impls.learner.config import (
 )
 from impls.networks import tf_impl as networks
 from impls.optimizers import tf_impl as optimizers
+from impls.optimizers.config import AdamConfig
 from impls.target_update import tf_impl as target_update
 
 
@@ -40,7 +41,7 @@ class Learner:
         group: str,
         make: Callable[..., networks.Network],
         config: Any,
-        optimizer: optimizers.AdamConfig,
+        optimizer: AdamConfig,
     ) -> None:
         """Make a network, its target network and its optimizer."""
         self.networks[group] = make(config, dtype=self.dtype, device=self.device)
@@ -119,7 +120,10 @@ class Learner:
             self.traces += 1  # Python: runs while tracing, and never again
             return function(*arguments)
 
-        return tf.function(counted, autograph=False, jit_compile=self.variant == "xla")
+        traced: Callable[..., Any] = tf.function(
+            counted, autograph=False, jit_compile=self.variant == "xla"
+        )
+        return traced
 
 
 def _variables(network: networks.Network) -> dict[str, tf.Variable]:

@@ -18,6 +18,7 @@ from impls.learner.config import (
 )
 from impls.networks import torch_impl as networks
 from impls.optimizers import torch_impl as optimizers
+from impls.optimizers.config import AdamConfig
 from impls.target_update import torch_impl as target_update
 
 
@@ -41,7 +42,7 @@ class Learner:
         group: str,
         make: Callable[..., nn.Module],
         config: Any,
-        optimizer: optimizers.AdamConfig,
+        optimizer: AdamConfig,
     ) -> None:
         """Make a network, its target network and its optimizer."""
         self.networks[group] = make(config, dtype=self.dtype, device=self.device)

@@ -26,7 +26,7 @@ class TD3(Learner):
         c, bounds = self.config, self.bounds
         epsilon = np.clip(noise * c.policy_noise, -c.noise_clip, c.noise_clip) * bounds
         action = self._act("target/actor", next_observation)[0]
-        return np.minimum(np.maximum(action + epsilon, -bounds), bounds)
+        return np.asarray(np.minimum(np.maximum(action + epsilon, -bounds), bounds))
 
     def target(
         self,

@@ -31,7 +31,7 @@ from impls.td3.config import TD3Config, initial_state
 from impls.td3.faults import ERRORS, MUTANTS
 from parity.component import Component
 
-__all__ = ["COMPONENT", "TD3", "TD3Config", "Learner", "initial_state", "make_learner"]
+__all__ = ["COMPONENT", "TD3", "Learner", "TD3Config", "initial_state", "make_learner"]
 
 
 class TD3(Learner):

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-_CLOSE = 1e-6
-"""Two numbers are called the same when they agree to this relative error; rounded to float32 they
-may be 6e-8 apart, and neighbouring simple ratios are far more."""
+from parity.tolerance import SAME_NUMBER as _CLOSE
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def _module(
     module = code.torch_side()
     if case.options.get("weights") != "keep":
         _scatter(module)
+    module.to(torch.float64 if dtype == "float64" else torch.float32)
     training = bool(case.options.get("training"))
     module.train(training)
     model = make_tf()
@@ -60,7 +61,6 @@ def _module(
     call_keras(model, tensors, training=False)  # builds it
     if case.options.get("weights") != "keep":
         getattr(code, "copy_weights", copying.copy)(module, model)
-    module.to(torch.float64 if dtype == "float64" else torch.float32)
     return (
         _torch_values(module, given[0], dtype) | _buffers(module, training),
         _tf_values(

@@ -1,0 +1,172 @@
+"""Hypotheses that leave every value alone and change what flows back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from parity.debug.sites import Site
+from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.diagnose.operations import calls, floating, suspects_first
+
+_SINGULAR = ("Log", "Sqrt", "Pow", "RealDiv", "Rsqrt", "Reciprocal", "Inv", "Xlogy", "Acos",
+             "Asin", "Atan2", "Xdivy", "Log1p", "DivNoNan", "Acosh", "Atanh", "EuclideanNorm")  # fmt: skip
+
+
+def only_gradients(bench: Bench) -> bool:
+    """True where the first entry that differs is a gradient."""
+    name = bench.first or ""
+    if name.startswith("grad/") or "grad" in name.lower():
+        return True
+    array = bench.tf[name] if name in bench.tf else None
+    return array is not None and any(
+        v.backward and v.array.shape == array.shape and np.array_equal(v.array, array)
+        for v in bench.ours
+    ) and not any(
+        not v.backward and v.array.shape == array.shape and np.array_equal(v.array, array)
+        and v.op not in ("Identity", "input") for v in bench.ours
+    )
+
+
+def stops(bench: Bench) -> Iterator[Hypothesis]:
+    """A gradient stopped on one side only."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    for site in bench.sites:
+        if site.op == "StopGradient":
+            yield _one(site, edits.bypass(0), "stop-gradient-extra", 0.5)
+    # the latest place on the way is the one to name: what comes before it is cut off by it
+    for number, site in enumerate(reversed(list(bench.sites))):
+        if floating(bench, site) and site.op != "StopGradient":
+            rank = 0.6 + 0.001 * number
+            yield _one(site, edits.after(tf.stop_gradient), "stop-gradient-missing", rank)
+
+
+def ties(bench: Bench) -> Iterator[Hypothesis]:
+    """Conventions at ties, at kinks and at the bounds of a clip."""
+    for site in suspects_first(bench):
+        for cause, change, facts in _conventions(bench, site):
+            yield _one(site, change, cause, 0.5, **facts)
+        if site.op in _SINGULAR:
+            change = _finite_gradient
+            yield _one(site, change, _singular(bench, site), 0.6, operation=site.op)
+
+
+def _singular(bench: Bench, site: Site) -> str:
+    return "norm-gradient" if site.op in ("Sqrt", "EuclideanNorm") else "nan-gradient"
+
+
+def _finite_gradient(call: Any) -> Any:
+    from parity.backends import tf_edits as edits
+
+    def operation(*xs: Any) -> Any:
+        return call.run(list(xs))
+
+    floats = [edits.tensor(x) for x in call.inputs]
+    return edits.finite_gradient(operation)(*floats)
+
+
+def _conventions(
+    bench: Bench, site: Site
+) -> Iterator[tuple[str, Callable[[Any], Any], dict[str, Any]]]:
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    op = site.op
+    if op in ("Maximum", "Minimum"):
+        larger = op == "Maximum"
+        zero = any(_is_zero(x) for v in calls(bench, site)[:1] for x in v.call.inputs)
+        if zero and larger:
+            yield "kink-gradient", edits.instead(_relu), {"was": "maximum(x, 0)", "wanted": "relu"}
+        shared = edits.exact_extremum(larger)
+        yield "tie-gradient", edits.instead(shared), {"wanted": "shared", "was": "first"}
+        second = edits.instead(lambda a, b: (tf.maximum if larger else tf.minimum)(b, a))
+        yield "tie-gradient", second, {"wanted": "second", "was": "first"}
+        yield "clip-gradient", edits.instead(_open_clip(larger)), {"wanted": "open", "was": "closed"}
+    elif op in ("Max", "Min"):
+        yield "tie-gradient", _gathered(op == "Max"), {"wanted": "one", "was": "shared"}
+    elif op in ("Relu", "Relu6"):
+        closed = edits.instead(lambda x: tf.maximum(x, tf.zeros_like(x)))
+        yield "kink-gradient", closed, {"was": "relu", "wanted": "maximum(x, 0)"}
+    elif op == "ClipByValue":
+        yield "clip-gradient", edits.instead(_clip(False)), {"wanted": "open", "was": "closed"}
+        yield "clip-gradient", edits.instead(_clip(True)), {"wanted": "passing", "was": "closed"}
+    elif op == "Abs":
+        yield "kink-gradient", edits.instead(_abs_one), {"was": "0 at 0", "wanted": "1 at 0"}
+
+
+def _relu(a: Any, b: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.nn.relu(a) if not _is_zero(a) else tf.nn.relu(b)
+
+
+def _abs_one(x: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.where(x >= 0, x, -x)
+
+
+def _open_clip(larger: bool) -> Callable[[Any, Any], Any]:
+    import tensorflow as tf
+
+    def function(a: Any, b: Any) -> Any:
+        inside = a > b if larger else a < b
+        return tf.where(inside, a, tf.stop_gradient(b) + tf.zeros_like(a))
+
+    return function
+
+
+def _clip(passing: bool) -> Callable[[Any, Any, Any], Any]:
+    """A clip whose gradient is zero at its bounds, or flows through everywhere."""
+    import tensorflow as tf
+
+    def function(x: Any, low: Any, high: Any) -> Any:
+        value = tf.stop_gradient(tf.clip_by_value(x, low, high))
+        if passing:
+            return x + tf.stop_gradient(value - x)
+        return tf.where((x > low) & (x < high), x, value)
+
+    return function
+
+
+def _gathered(largest: bool) -> Callable[[Any], Any]:
+    """The extremum over one axis, its gradient going to the first entry that reaches it."""
+    import tensorflow as tf
+
+    def change(call: Any) -> Any:
+        from parity.backends import tf_edits as edits
+
+        value = call.run()
+        x = edits.tensor(call.inputs[0])
+        axes = edits.array(call.inputs[1])
+        assert axes is not None
+        axis = int(axes.reshape(-1)[0]) % x.shape.rank
+        if axes.size != 1:
+            x, axis = tf.reshape(x, [-1]), 0
+        found = tf.argmax(x, axis) if largest else tf.argmin(x, axis)
+        one = tf.one_hot(found, x.shape[axis], axis=axis, dtype=x.dtype)
+        picked = tf.reduce_sum(tf.where(one > 0, x, tf.zeros_like(x)), axis)
+        return tf.reshape(picked, tf.shape(value))
+
+    return change
+
+
+def _is_zero(value: Any) -> bool:
+    from parity.backends import tf_edits as edits
+
+    array = edits.array(value)
+    return array is not None and array.size > 0 and not np.any(array)
+
+
+def _one(
+    site: Site, change: Callable[[Any], Any], cause: str, rank: float, **facts: Any
+) -> Hypothesis:
+    from parity.backends import tf_edits as edits
+
+    return Hypothesis(cause, Change((edits.at(site, change),)), facts, site, rank)

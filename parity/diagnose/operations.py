@@ -1,0 +1,342 @@
+"""Hypotheses about single operations: another one of its family, other axes, another setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from parity.debug.intermediates import Value
+from parity.debug.sites import Site
+from parity.diagnose.base import Bench, Change, Hypothesis
+
+REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm")
+#: Operations that stand for one another where someone mixed them up, and the cause that it is.
+OTHERS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Mean": (("Sum", "loss-reduction"),),
+    "Sum": (("Mean", "loss-reduction"),),
+    "Max": (("Min", "other-operation"),),
+    "Min": (("Max", "other-operation"),),
+    "Maximum": (("Minimum", "other-operation"),),
+    "Minimum": (("Maximum", "other-operation"),),
+    "AddV2": (("Sub", "sign"),),
+    "Sub": (("AddV2", "sign"),),
+    "Mul": (("RealDiv", "other-operation"),),
+    "RealDiv": (("Mul", "other-operation"),),
+    "Greater": (("GreaterEqual", "boundary"), ("Less", "comparison"), ("LessEqual", "comparison")),
+    "GreaterEqual": (("Greater", "boundary"), ("Less", "comparison"), ("LessEqual", "comparison")),
+    "Less": (("LessEqual", "boundary"), ("Greater", "comparison"), ("GreaterEqual", "comparison")),
+    "LessEqual": (("Less", "boundary"), ("Greater", "comparison"), ("GreaterEqual", "comparison")),
+    "Equal": (("NotEqual", "comparison"),),
+    "NotEqual": (("Equal", "comparison"),),
+    "LogicalAnd": (("LogicalOr", "comparison"),),
+    "LogicalOr": (("LogicalAnd", "comparison"),),
+    "ArgMax": (("ArgMin", "other-operation"),),
+    "ArgMin": (("ArgMax", "other-operation"),),
+    "Floor": (("Ceil", "rounding-mode"), ("Rint", "rounding-mode")),
+    "Ceil": (("Floor", "rounding-mode"), ("Rint", "rounding-mode")),
+    "Square": (("Abs", "other-operation"),),
+    "Abs": (("Square", "other-operation"),),
+}
+_ORDERED = ("Sub", "RealDiv", "Pow", "FloorMod", "FloorDiv", "Atan2", "DivNoNan", "TruncateMod",
+            "Greater", "Less", "GreaterEqual", "LessEqual", "MatMul", "Xlogy")  # fmt: skip
+_SWITCHES = frozenset(
+    "half_pixel_centers align_corners exclusive reverse keep_dims transpose_a transpose_b adj_x "
+    "adj_y sorted is_training".split()
+)
+_UNARY_OPS = frozenset(
+    "Exp Log Softmax LogSoftmax Sigmoid Tanh Relu Softplus Square Sqrt Abs Sign Neg Elu Selu Erf "
+    "Softsign Relu6 Log1p Expm1 Reciprocal Rsqrt Inv LeakyRelu".split()
+)
+
+
+def suspects_first(bench: Bench) -> list[Site]:
+    """Sites, those whose value has no counterpart first, then what went into them."""
+    unmatched = [s for s, vs in bench.sites.items() if any(v.partner is None for v in vs)]
+    first = bench.suspect.site if bench.suspect is not None else None
+    head = [first] if first is not None and first in bench.sites else []
+    return list(dict.fromkeys([*head, *unmatched, *bench.sites]))
+
+
+def floating(bench: Bench, site: Site) -> bool:
+    return any(v.array.dtype.kind == "f" for v in bench.sites[site])
+
+
+def calls(bench: Bench, site: Site) -> list[Value]:
+    return [v for v in bench.sites[site] if v.call is not None]
+
+
+def families(bench: Bench) -> Iterator[Hypothesis]:
+    """Another operation of the same family, and operands in the other order."""
+    from parity.backends import tf_edits as edits
+
+    for site in suspects_first(bench):
+        for other, cause in OTHERS.get(site.op, ()):
+            change = _run_as(other)
+            yield _one(site, change, cause, 1.0, was=site.op, wanted=other)
+        for name, function, cause in _rewritten(site.op):
+            yield _one(site, edits.instead(function), cause, 0.8, was=site.op, wanted=name)
+        if site.op in _ORDERED:
+            yield _one(site, edits.swapped, "operand-order", 1.1)
+
+
+def _run_as(op: str) -> Callable[[Any], Any]:
+    def change(call: Any) -> Any:
+        return call.run(op=op)
+
+    return change
+
+
+def _rewritten(op: str) -> list[tuple[str, Callable[..., Any], str]]:
+    """Functions of the operands that another framework computes under the same name."""
+    import tensorflow as tf
+
+    def truncated(a: Any, b: Any) -> Any:
+        return a - b * _trunc(a / b)
+
+    def away(x: Any) -> Any:
+        return tf.sign(x) * tf.floor(tf.abs(x) + 0.5)
+
+    table: dict[str, list[tuple[str, Callable[..., Any], str]]] = {
+        "FloorMod": [("truncated remainder", truncated, "modulo")],
+        "TruncateMod": [("floored remainder", tf.math.floormod, "modulo")],
+        "Mod": [("floored remainder", tf.math.floormod, "modulo")],
+        "FloorDiv": [("division rounded towards zero", lambda a, b: _trunc(a / b), "division")],
+        "TruncateDiv": [("division rounded down", tf.math.floordiv, "division")],
+        "Round": [("halves away from zero", away, "rounding-mode"),
+                  ("towards zero", lambda x: _trunc(x), "rounding-mode")],
+        "Rint": [("halves away from zero", away, "rounding-mode")],
+        "Floor": [("towards zero", lambda x: _trunc(x), "rounding-mode")],
+    }  # fmt: skip
+    return table.get(op, [])
+
+
+def _trunc(x: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.sign(x) * tf.floor(tf.abs(x))
+
+
+def axes(bench: Bench) -> Iterator[Hypothesis]:
+    """Reductions over other axes, a softmax along another one, switches of operations."""
+    from parity.backends import tf_edits as edits
+
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        if value is None:
+            continue
+        if site.op in REDUCTIONS:
+            yield from _other_axes(site, value)
+        if site.op in ("Softmax", "LogSoftmax"):
+            yield from _softmax_axes(site, value)
+        if site.op in ("Cumsum", "Cumprod", "ConcatV2", "ReverseV2"):
+            yield from _axis_operand(site, value)
+        for name, setting in value.call.attributes.items():
+            if isinstance(setting, bool) and name in _SWITCHES:
+                change = edits.attribute(name, not setting)
+                yield _one(site, change, "switch", 1.0, name=name, was=setting, wanted=not setting)
+            elif name == "padding" and setting in ("SAME", "VALID", b"SAME", b"VALID"):
+                wanted = "VALID" if setting in ("SAME", b"SAME") else "SAME"
+                change = edits.attribute(name, wanted)
+                yield _one(site, change, "padding", 1.0, name=name, was=setting, wanted=wanted)
+
+
+def _other_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
+    from parity.backends import tf_edits as edits
+
+    given = edits.array(value.call.inputs[0])
+    old = edits.array(value.call.inputs[1])
+    if given is None or old is None or given.ndim == 0:
+        return
+    now = tuple(sorted(int(a) % given.ndim for a in old.reshape(-1)))
+    options = [c for k in range(1, given.ndim + 1) for c in combinations(range(given.ndim), k)]
+    for keep in (False, True):
+        for axes_ in options:
+            if axes_ == now and keep == bool(value.call.attributes.get("keep_dims", False)):
+                continue
+            change = _reduce(axes_, keep)
+            yield _one(site, change, "reduction-axis", 1.0, was=now, wanted=axes_, keep=keep)
+
+
+def _reduce(axes_: tuple[int, ...], keep: bool) -> Callable[[Any], Any]:
+    def change(call: Any) -> Any:
+        inputs = [call.inputs[0], list(axes_)]
+        return call.run(inputs, {**call.attributes, "keep_dims": keep})
+
+    return change
+
+
+def _softmax_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    function = tf.nn.softmax if site.op == "Softmax" else tf.nn.log_softmax
+    for axis in range(value.array.ndim - 1):
+        def along(x: Any, axis: int = axis) -> Any:
+            return function(x, axis=axis)
+
+        yield _one(site, edits.instead(along), "reduction-axis", 1.0, was=(-1,), wanted=(axis,))
+
+
+def _axis_operand(site: Site, value: Value) -> Iterator[Hypothesis]:
+    from parity.backends import tf_edits as edits
+
+    place = len(value.call.inputs) - 1
+    old = edits.array(value.call.inputs[place])
+    if old is None or old.size != 1:
+        return
+    for axis in range(value.array.ndim):
+        if axis == int(old.reshape(-1)[0]) % value.array.ndim:
+            continue
+        shaped = [axis] if old.ndim else axis
+        change = edits.operand(place, lambda call, shaped=shaped: shaped)
+        yield _one(site, change, "reduction-axis", 1.1, was=(int(old.reshape(-1)[0]),), wanted=(axis,))
+
+
+def bypasses(bench: Bench) -> Iterator[Hypothesis]:
+    """An operation that only the tf side has: its operand in place of its result."""
+    from parity.backends import tf_edits as edits
+
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        if value is None or not floating(bench, site) or site.op in ("Identity", "StopGradient"):
+            continue
+        for index, given in enumerate(value.call.inputs[:2]):
+            array = edits.array(given)
+            if array is None or array.shape != value.array.shape or array.dtype != value.array.dtype:
+                continue
+            other = edits.array(value.call.inputs[1 - index]) if len(value.call.inputs) > 1 else None
+            yield _one(site, edits.bypass(index), _extra(site.op, other), 1.2 + 0.1 * index,
+                       operation=site.op)  # fmt: skip
+
+
+def _extra(op: str, other: np.ndarray | None) -> str:
+    if op in ("AddV2", "Sub", "AddN"):
+        return "extra-term"
+    if op == "Mul" and other is not None and set(np.unique(other)) <= {0.0, 1.0}:
+        return "mask-extra"
+    if op in ("Mul", "RealDiv", "DivNoNan"):
+        return "extra-factor"
+    if op in ("Minimum", "Maximum", "ClipByValue"):
+        return "clip-extra"
+    return "extra-operation"
+
+
+def wraps(bench: Bench) -> Iterator[Hypothesis]:
+    """An operation that only the torch side has, or another function in its place."""
+    from parity.backends import tf_edits as edits
+
+    for site in suspects_first(bench):
+        if not floating(bench, site) or site.op in ("Fill", "ReadVariableOp", "Identity", "Cast"):
+            continue
+        for name, function in edits.UNARY.items():
+            cause = _missing(name)
+            yield _one(site, edits.after(function), cause, 1.4, operation=name)
+            if site.op in _UNARY_OPS:
+                change = edits.instead(lambda x, *_, f=function: f(x))
+                yield _one(site, change, "other-function", 1.3, was=site.op, wanted=name)
+
+
+def _missing(name: str) -> str:
+    if name == "negation":
+        return "sign"
+    if name.startswith("clip"):
+        return "clip-missing"
+    return "missing-operation"
+
+
+def layouts(bench: Bench) -> Iterator[Hypothesis]:
+    """Axes in another order: a reshape for a transpose, reversed pairs of padding, a flip."""
+    from parity.backends import tf_edits as edits
+
+    inputs = [np.asarray(a) for a in bench.inputs["tf"].values()]
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        if value is None:
+            continue
+        for index, given in enumerate(value.call.inputs):
+            array = edits.array(given)
+            if array is None:
+                continue
+            if array.dtype.kind in "iu" and 0 < array.size <= 16:
+                yield from _integers(site, value, index, array)
+            elif array.dtype.kind in "fiub" and array.ndim >= 2:
+                yield from _transposes(site, index, array, inputs)
+
+
+def _transposes(
+    site: Site, index: int, array: np.ndarray, inputs: list[np.ndarray]
+) -> Iterator[Hypothesis]:
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    for source in inputs:
+        if source.shape == array.shape or sorted(source.shape) != sorted(array.shape):
+            continue
+        if not np.array_equal(source.reshape(-1).astype(array.dtype), array.reshape(-1)):
+            continue
+        for order in permutations(range(source.ndim)):
+            if tuple(source.shape[i] for i in order) != array.shape:
+                continue
+
+            def moved(call: Any, order: Any = order, source: Any = source) -> Any:
+                flat = tf.reshape(edits.tensor(call.inputs[index]), source.shape)
+                return tf.transpose(flat, order)
+
+            yield _one(site, edits.operand(index, moved), "reshape-for-transpose", 0.9,
+                       order=order, shape=source.shape)  # fmt: skip
+    for order in permutations(range(min(array.ndim, 4))):
+        if array.ndim > 4 or order == tuple(range(array.ndim)):
+            continue
+        if tuple(array.shape[i] for i in order) == array.shape:
+            change = edits.operand(
+                index, lambda call, o=order: tf.transpose(edits.tensor(call.inputs[index]), o)
+            )
+            yield _one(site, change, "axis-order", 1.2, order=order, shape=array.shape)
+    for axis in range(array.ndim):
+        change = edits.operand(
+            index, lambda call, a=axis: tf.reverse(edits.tensor(call.inputs[index]), [a])
+        )
+        yield _one(site, change, "reversed-axis", 1.6, axis=axis)
+
+
+def _integers(site: Site, value: Value, index: int, array: np.ndarray) -> Iterator[Hypothesis]:
+    """Another order of a list of integers, or one of them off by one."""
+    from parity.backends import tf_edits as edits
+
+    if site.op in REDUCTIONS or site.op in ("Cast", "OneHot", "ExpandDims", "Fill", "AddV2", "Sub"):
+        return
+    variants: list[tuple[str, np.ndarray]] = []
+    if array.ndim == 2:
+        orders = list(permutations(range(len(array))))[1:24]
+        variants += [("pair-order", array[list(o)]) for o in orders]
+        variants += [("pair-order", array[:, ::-1])]
+    elif array.ndim == 1 and site.op == "Transpose":
+        orders = list(permutations(range(len(array))))[:24]
+        variants += [("axis-order", np.array(o, array.dtype)) for o in orders]
+    if site.op in ("StridedSlice", "Roll", "GatherV2", "Slice", "Pad", "PadV2", "MirrorPad"):
+        for place in np.ndindex(array.shape):
+            for step in (1, -1):
+                moved = array.copy()
+                moved[place] += step
+                variants.append(("off-by-one", moved))
+    if site.op == "Roll":
+        variants.append(("shift-direction", -array))
+    for cause, new in variants:
+        if np.array_equal(new, array):
+            continue
+        change = edits.operand(index, lambda call, new=new: new)
+        facts = {"was": array.tolist(), "wanted": new.tolist()}
+        yield _one(site, change, cause, 1.0, **facts)
+
+
+def _one(
+    site: Site, change: Callable[[Any], Any], cause: str, rank: float, **facts: Any
+) -> Hypothesis:
+    from parity.backends import tf_edits as edits
+
+    return Hypothesis(cause, Change((edits.at(site, change),)), facts, site, rank)
