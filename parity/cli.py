@@ -157,6 +157,9 @@ def show_results(path: Path, failed: bool) -> NoReturn:
     bad = [row for row in checks if row["verdict"] not in passing]
     for line in results_table(bad if failed else checks):
         click.echo(line)
+    for row in bad:
+        place = f" at {row['first_divergence']}" if row.get("first_divergence") else ""
+        click.echo(f"{row['verdict']}: {row['id']}{place}")
     raised = document["errors"]
     for failure in raised:
         click.echo(f"raised: {failure['id']}: {failure['message']}")

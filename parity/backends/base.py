@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
 import math
 import os
+import sys
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,6 +48,10 @@ class LayerCall:
             None where none flowed.
         fused: an activation that the framework applies inside the layer (Keras
             ``Dense(activation=...)``), recorded under ``<path>/activation``.
+        layer: the layer object itself.
+        names: for each input the name of the argument that it came in.
+        where: ``file.py:12: source`` of the user's line that called the layer; empty where a
+            model of the framework's own did (functional, sequential).
         replay: calls this layer again as it was called, with other values for ``inputs``.
         replay_gradients: likewise its backward pass alone, ``(inputs, output gradient)``.
     """
@@ -55,6 +62,9 @@ class LayerCall:
     output: Any
     output_gradient: Any = None
     fused: bool = False
+    layer: Any = field(default=None, repr=False)
+    names: tuple[str, ...] = ()
+    where: str = ""
     replay: Callable[[Sequence[np.ndarray]], Any] | None = field(default=None, repr=False)
     replay_gradients: Callable[[Sequence[np.ndarray], Any], LayerGradients] | None = field(
         default=None, repr=False
@@ -225,6 +235,41 @@ def user_line(*libraries: ModuleType) -> str:
         if not frame.filename.startswith((*inside, "<")):
             return f"{frame.filename}:{frame.lineno}: {(frame.line or '').strip()}"
     return "unknown"
+
+
+def argument_names(function: Callable[..., Any], args: Sequence[int], kwargs: Any) -> tuple[str, ...]:
+    """The argument that each tensor came in.
+
+    Args:
+        args: how many tensors each positional argument holds; ``kwargs`` likewise, by name, in the
+            order in which the framework flattens them.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str] = []
+    for index, count in enumerate(args):
+        names += [parameters[index] if index < len(parameters) else f"args{index}"] * count
+    for name, count in dict(kwargs).items():
+        names += [name] * count
+    return tuple(names)
+
+
+def calling_line(*libraries: ModuleType) -> str:
+    """``file.py:12: source`` of the innermost user frame below a recording; empty without one."""
+    roots = (_HERE, *(str(Path(library.__file__ or "").parent) for library in libraries))
+    inside = tuple(root + os.sep for root in roots)
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "record_module" and code.co_filename.startswith(_HERE):
+            return ""
+        if not code.co_filename.startswith((*inside, "<")) and "site-packages" not in code.co_filename:
+            line = linecache.getline(code.co_filename, frame.f_lineno).strip()
+            return f"{code.co_filename}:{frame.f_lineno}: {line}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
 
 
 _HERE = str(Path(__file__).resolve().parents[1])

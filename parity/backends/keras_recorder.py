@@ -12,7 +12,13 @@ import numpy as np
 import tensorflow as tf
 
 from parity.backends import to_numpy
-from parity.backends.base import Backend, LayerCall, LayerGradients
+from parity.backends.base import (
+    Backend,
+    LayerCall,
+    LayerGradients,
+    argument_names,
+    calling_line,
+)
 from parity.backends.keras_tree import is_leaf, walk
 from parity.layouts import kind_of, library_class
 
@@ -25,7 +31,17 @@ class Recorder:
     their gradients.
     """
 
-    def __init__(self, backend: Backend, module: Any) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        module: Any,
+        force: Callable[[str, Any], Any] | None = None,
+    ) -> None:
+        """
+        Args:
+            force: ``force(path, output)`` may return another output, with which the model goes on.
+        """
+        self._force = force
         self.calls: list[LayerCall] = []
         self.outputs: list[Any] = []
         """The recorded output tensors (nested), one for each call."""
@@ -68,7 +84,7 @@ class Recorder:
         calls_before = len(self.calls)
         self._busy = library_class("tf", layer) is not None
         try:
-            with split_activation(layer) as split:
+            with split_activation(layer, self._forcing(layer)) as split:
                 output = run(*args, **kwargs)
         finally:
             self._busy = False
@@ -78,11 +94,26 @@ class Recorder:
         own = split[0] if split else output
         again = _Again(self._backend, layer, args, kwargs)
         self._append(path, kind_of("tf", layer), inputs, own, again)
+        call = self.calls[-1]
+        call.layer, call.where = layer, calling_line(tf, keras)
+        call.names = argument_names(
+            getattr(layer, "call", layer),
+            [_tensors(a) for a in args],
+            {name: _tensors(kwargs[name]) for name in sorted(kwargs)},
+        )
         if split:
+            path = f"{path}/activation"
             after = _Activation(self._backend, layer.activation)
-            self._append(f"{path}/activation", "activation", [_array(own)], output, after)
-            self.calls[-1].fused = True
-        return output
+            self._append(path, "activation", [_array(split[1])], output, after)
+            self.calls[-1].fused, self.calls[-1].layer = True, layer
+            self.calls[-1].where = call.where
+        return self._forced(path, output)
+
+    def _forcing(self, layer: Any) -> Callable[[Any], Any]:
+        return lambda before: self._forced(self._path(layer, count=False), before)
+
+    def _forced(self, path: str, output: Any) -> Any:
+        return output if self._force is None else self._force(path, output)
 
     def _append(
         self, path: str, kind: str, inputs: list[np.ndarray], output: Any, again: _Again
@@ -93,11 +124,13 @@ class Recorder:
         self.calls.append(call)
         self.outputs.append(output)
 
-    def _path(self, layer: Any) -> str:
+    def _path(self, layer: Any, *, count: bool = True) -> str:
         kind = kind_of("tf", layer)
         path = self._paths.get(id(layer), f"unregistered/{kind}") or kind
-        self._used[path] = count = self._used.get(path, 0) + 1
-        return path if count == 1 else f"{path}#{count}"
+        number = self._used.get(path, 0) + 1
+        if count:
+            self._used[path] = number
+        return path if number == 1 else f"{path}#{number}"
 
 
 class _Again:
@@ -163,11 +196,14 @@ class _Activation(_Again):
 
 
 @contextmanager
-def split_activation(layer: Any) -> Iterator[list[Any]]:
+def split_activation(
+    layer: Any, force: Callable[[Any], Any] = lambda x: x
+) -> Iterator[list[Any]]:
     """Look between a layer and the activation that it applies itself.
 
-    Yields a list that holds the tensor before the activation once the layer has been called; it
-    stays empty for layers that have none, or that use theirs otherwise (recurrent cells).
+    Yields a list that holds, once the layer has been called, the tensor before the activation and
+    what ``force`` made of it for the activation to work on. It stays empty for layers that have
+    none, or that use theirs otherwise (recurrent cells).
     """
     seen: list[Any] = []
     activation = vars(layer).get("activation") if hasattr(layer, "kernel") else None
@@ -180,8 +216,9 @@ def split_activation(layer: Any) -> Iterator[list[Any]]:
         return
 
     def split(x: Any) -> Any:
-        seen[:] = [x]
-        return activation(x)
+        forced = force(x)
+        seen[:] = [x, forced]
+        return activation(forced)
 
     # past __setattr__, which tracks layers and is locked once the layer is built
     object.__setattr__(layer, "activation", split)
@@ -189,6 +226,10 @@ def split_activation(layer: Any) -> Iterator[list[Any]]:
         yield seen
     finally:
         object.__setattr__(layer, "activation", activation)
+
+
+def _tensors(argument: Any) -> int:
+    return sum(tf.is_tensor(x) for x in tf.nest.flatten(argument))
 
 
 def is_float(value: Any) -> bool:

@@ -12,7 +12,13 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from parity.backends import to_numpy
-from parity.backends.base import Backend, LayerCall, LayerGradients
+from parity.backends.base import (
+    Backend,
+    LayerCall,
+    LayerGradients,
+    argument_names,
+    calling_line,
+)
 from parity.layouts import kind_of, layout_of, library_class
 
 
@@ -66,6 +72,13 @@ class Recorder:
             kind=kind_of("torch", layer),
             inputs=inputs,
             output=_structure(output),
+            layer=layer,
+            names=argument_names(
+                layer.forward,
+                [_tensors(a) for a in args],
+                {name: _tensors(a) for name, a in kwargs.items()},
+            ),
+            where=calling_line(torch),
             replay=again.output,
             replay_gradients=again.gradients,
         )
@@ -145,6 +158,10 @@ class _Again:
         ]
         args, kwargs = tree_unflatten(filled, self._spec)
         return self._layer(*args, **kwargs)
+
+
+def _tensors(argument: Any) -> int:
+    return sum(isinstance(x, torch.Tensor) for x in tree_flatten(argument)[0])
 
 
 def _copied(tensor: torch.Tensor) -> np.ndarray:
