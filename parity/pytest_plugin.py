@@ -134,7 +134,7 @@ class Collector:
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         results = self.results
         if results.rows or results.skipped or results.errors or self.complaints:
-            terminalreporter.section("parity")
+            terminalreporter.write_sep("=", "parity")
             table = self.config.get_verbosity() >= 0
             lines = [*summary_lines(results, table=table)]
             lines += [Line(text, "red") for text in self.complaints]

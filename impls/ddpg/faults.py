@@ -190,7 +190,7 @@ MUTANTS = (
         replace="made: Tensors = self.compiled(self._chain)(*(",
         caught_by="lockstep.update",
         because="tf.function is made inside of the update: it traces each time",
-        case="pendulum-compiled",
+        case="pendulum-xla",
         mode="xla",
         dtype="float32",
     ),

@@ -67,12 +67,13 @@ class Learner:
         self._known = self._known or self.state()
         require_state(state, self._known)
         for group, optimizer in self.optimizers.items():
-            networks.load_parameters(self.networks[group], _below(f"param/{group}", state))
             optimizer.load_slots(_below(f"slot/{group}", state))
             rate = np.asarray(state[f"learning_rate/{group}"], np.float64)
             optimizer.set_learning_rate(tf.constant(rate))
-        for group, network in self.targets.items():
-            networks.load_parameters(network, _below(f"target/{group}", state))
+        for kind, groups in (("param", self.parameters), ("target", self.target_parameters)):
+            for group, variables in groups.items():
+                for name, variable in variables.items():
+                    variable.assign(state[f"{kind}/{group}/{name}"].astype(self.dtype))
         self.step = int(state["step"])
 
     def to_canonical(self, values: Mapping[str, tf.Tensor]) -> dict[str, np.ndarray]:

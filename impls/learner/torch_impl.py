@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,8 @@ class Learner:
             layouts,
         )
         tensors = [t for g in given.values() for t in g.values() if t.is_floating_point()]
-        if finite and not all(bool(torch.isfinite(t).all()) for t in tensors):
+        # one answer for all fields: a device is waited for once
+        if finite and not bool(torch.stack([torch.isfinite(t).all() for t in tensors]).all()):
             require_finite(
                 {w: {n: t.detach().cpu().numpy() for n, t in g.items()} for w, g in given.items()}
             )
@@ -124,7 +126,7 @@ class Learner:
         run = torch.compile(function, fullgraph=True, dynamic=False, backend=self._inductor)
 
         def call(*arguments: Any) -> Any:
-            with torch._dynamo.config.patch(_DYNAMO):
+            with _dynamo_settings():
                 return run(*arguments)
 
         return call
@@ -136,9 +138,20 @@ class Learner:
         return compiled
 
 
-# trace_autograd_ops: autograd.grad inside of the graph, so that a whole step is one graph.
-# recompile_limit: learners of several sizes share their code; each compiles it for itself.
-_DYNAMO: dict[str, Any] = {"trace_autograd_ops": True, "recompile_limit": 64}
+@contextmanager
+def _dynamo_settings() -> Iterator[None]:
+    """Dynamo's settings for the length of a call; its own ``patch`` takes as long as an update.
+
+    trace_autograd_ops: ``autograd.grad`` inside of the graph, so that a whole step is one graph.
+    recompile_limit: learners of several sizes share their code, and each compiles it for itself.
+    """
+    config = torch._dynamo.config
+    before = config.trace_autograd_ops, config.recompile_limit
+    config.trace_autograd_ops, config.recompile_limit = True, 64
+    try:
+        yield
+    finally:
+        config.trace_autograd_ops, config.recompile_limit = before
 
 
 def _under(prefix: str, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -52,6 +52,23 @@ MUTANTS = (
         case="pendulum",
     ),
     Mutant(
+        id="first-critic-only",
+        find="v_t = tf.minimum(q1_t, q2_t)",
+        replace="v_t = q1_t",
+        caught_by="chain.target",
+        because="one critic, as in DDPG",
+        case="half-cheetah",
+    ),
+    Mutant(
+        id="second-critic-only",
+        find="v_t = torch.minimum(q1_t, q2_t)",
+        replace="v_t = q2_t",
+        caught_by="chain.target",
+        because="the second critic for the target, the first for the actor",
+        sibling="torch",
+        case="half-cheetah",
+    ),
+    Mutant(
         id="mean-of-critics",
         find="v_t = torch.minimum(q1_t, q2_t)",
         replace="v_t = (q1_t + q2_t) / 2",

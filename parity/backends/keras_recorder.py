@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -92,7 +92,7 @@ class Recorder:
             return output  # no leaf: it keeps its layers where Keras does not see them
         path = self._path(layer)
         own = split[0] if split else output
-        again = _Again(self._backend, layer, args, kwargs)
+        again = _Again(self._backend, layer, args, _with_training(layer, args, kwargs))
         self._append(path, kind_of("tf", layer), inputs, own, again)
         call = self.calls[-1]
         call.layer, call.where = layer, calling_line(tf, keras)
@@ -131,6 +131,37 @@ class Recorder:
         if count:
             self._used[path] = number
         return path if number == 1 else f"{path}#{number}"
+
+
+def forced_call(
+    backend: Backend,
+    module: Any,
+    inputs: Sequence[np.ndarray],
+    force: Callable[[str, list[np.ndarray]], list[np.ndarray]],
+    *,
+    training: bool = False,
+) -> tuple[list[LayerCall], Any]:
+    """Call a model with the outputs of its layers replaced on the way.
+
+    Args:
+        force: ``force(path, leaves of the output) -> leaves``, of the same shapes and dtypes.
+
+    Returns:
+        The calls with the inputs that they were really given, and the model's output.
+    """
+    from parity.backends.tf_backend import call_model
+
+    def replaced(path: str, output: Any) -> Any:
+        leaves = tf.nest.flatten(output)
+        if not all(tf.is_tensor(leaf) for leaf in leaves):
+            return output
+        new = force(path, [_array(leaf) for leaf in leaves])
+        return tf.nest.pack_sequence_as(output, [tf.constant(leaf) for leaf in new])
+
+    recorder = Recorder(backend, module, replaced)
+    with recorder.installed():
+        output = call_model(module, [tf.constant(np.array(a)) for a in inputs], training=training)
+    return recorder.calls, tf.nest.map_structure(_array, output)
 
 
 class _Again:
@@ -226,6 +257,30 @@ def split_activation(
         yield seen
     finally:
         object.__setattr__(layer, "activation", activation)
+
+
+def _with_training(layer: Any, args: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of a call, with the mode that the layer would take from the layers around it."""
+    context = _context(layer)
+    knows = "training" in argument_names(getattr(layer, "call", layer), [1] * 9, {})
+    if context is None or not knows or len(args) > 1 or kwargs.get("training") is not None:
+        return dict(kwargs)
+    return {**kwargs, "training": context}
+
+
+def _context(layer: Any) -> bool | None:
+    """``training`` of the call in progress; None where there is none."""
+    try:
+        if isinstance(layer, keras.layers.Layer):
+            from keras.src.backend.common import global_state
+
+            around = global_state.get_global_attribute("current_call_ctx")
+            return None if around is None else around.get_value("training")
+        from tf_keras.src.engine import base_layer_utils
+
+        return base_layer_utils.call_context().training  # type: ignore[no-any-return]
+    except (ImportError, AttributeError):  # another version keeps it elsewhere
+        return None
 
 
 def _tensors(argument: Any) -> int:

@@ -84,7 +84,7 @@ class TensorFlowBackend(Backend):
         tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
         floats = {str(i): t for i, t in enumerate(tensors) if t.dtype.is_floating}
         if unbuilt(module):  # the first call of a subclassed model also runs it symbolically
-            _call(module, tensors, training=False)
+            call_model(module, tensors, training=False)
         slots = [slot for slot in self.slots(module) if slot.trainable]
         with tf.device(_device(device)), _tape() as tape:
             for tensor in floats.values():
@@ -93,7 +93,7 @@ class TensorFlowBackend(Backend):
                 tape.watch(native)
             recorder = Recorder(self, module)
             with recorder.installed():
-                output = _call(module, tensors, training=training)
+                output = call_model(module, tensors, training=training)
         natives = [native for slot in slots for native in slot.natives]
         hidden = [_floats(nested) for nested in recorder.outputs]
         wanted = [*floats.values(), *natives, *(t for group in hidden for t in group)]
@@ -154,7 +154,7 @@ def _gradients(
     return [None if g is None else np.array(tf.convert_to_tensor(g).numpy()) for g in gradients]
 
 
-def _call(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
+def call_model(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
     """Call a model in the way of its kind: functional models take several inputs as one list."""
     arguments = [list(tensors)] if is_graph(module) and len(tensors) > 1 else tensors
     knows = isinstance(module, keras.layers.Layer) or (

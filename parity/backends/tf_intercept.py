@@ -86,7 +86,7 @@ class Session:
         self._replaced: set[int] = set()
 
     def execute(self, op: str, arguments: Sequence[Any]) -> Any:
-        return _fast(context.context()._context_handle, op, None, *arguments)
+        return _fast(context.context(), op, None, *arguments)
 
     def seen(self, handle: Any, op: str, name: Any, arguments: tuple[Any, ...]) -> Any:
         """Stands in for the C function."""

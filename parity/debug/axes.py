@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 SAME, CHANNELS_LAST, TIME_SECOND = "same", "channels-last", "time-second"
+FLAT = "flat"
+"""Rows of a flattened channels-last image; written ``flat:C,H,W``."""
 
 
 def order_of(torch_layer: Any, tf_layer: Any) -> str | None:
@@ -46,9 +48,21 @@ def choose(
     fitting = candidates(torch_shape, tf_shape)
     if said is not None and len(tf_shape) >= 3 and (said in fitting or not fitting):
         return said
-    if carried in fitting:
+    if carried in fitting or (carried.startswith(FLAT) and len(tf_shape) == 2):
         return carried
     return fitting[0] if fitting else SAME
+
+
+def flat(shape: Sequence[int]) -> str:
+    """The order of a flattened image whose torch shape, without the batch, is ``shape``."""
+    return f"{FLAT}:{','.join(str(n) for n in shape)}"
+
+
+def rows(order: str) -> np.ndarray:
+    """For a flattened image: where each element of torch's row stands in tf's."""
+    shape = [int(n) for n in order.partition(":")[2].split(",")]
+    last = np.arange(int(np.prod(shape))).reshape(*shape[1:], shape[0])
+    return np.moveaxis(last, -1, 0).reshape(-1)
 
 
 def to_torch(array: np.ndarray, order: str) -> np.ndarray:
@@ -57,6 +71,8 @@ def to_torch(array: np.ndarray, order: str) -> np.ndarray:
         return np.ascontiguousarray(np.moveaxis(array, -1, 1))
     if order == TIME_SECOND and array.ndim >= 2:
         return np.ascontiguousarray(np.swapaxes(array, 0, 1))
+    if order.startswith(FLAT) and array.ndim == 2 and array.shape[1] == len(rows(order)):
+        return np.ascontiguousarray(array[:, rows(order)])
     return array
 
 
@@ -66,4 +82,6 @@ def to_tf(array: np.ndarray, order: str) -> np.ndarray:
         return np.ascontiguousarray(np.moveaxis(array, 1, -1))
     if order == TIME_SECOND and array.ndim >= 2:
         return np.ascontiguousarray(np.swapaxes(array, 0, 1))
+    if order.startswith(FLAT) and array.ndim == 2 and array.shape[1] == len(rows(order)):
+        return np.ascontiguousarray(array[:, np.argsort(rows(order))])
     return array

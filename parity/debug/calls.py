@@ -52,6 +52,7 @@ class Caller:
     Attributes:
         swapped: the first two inputs change places (a raw loss of Keras takes the target first).
         style: found at the first call.
+        alter: entered around the call with the function that was made, after its factory ran.
     """
 
     subject: Subject
@@ -59,6 +60,7 @@ class Caller:
     seed: int = 0
     swapped: bool = False
     style: str | None = None
+    alter: Callable[[Any], AbstractContextManager[Any]] = lambda made: nullcontext()
 
     def __call__(
         self,
@@ -66,7 +68,6 @@ class Caller:
         dtype: str,
         *,
         inside: Callable[[], AbstractContextManager[Any]] = nullcontext,
-        fresh: bool = True,
         prefer: str = TENSORS,
     ) -> Outcome:
         """Call a fresh function once.
@@ -75,7 +76,6 @@ class Caller:
             inputs: by position, in their order.
             dtype: floating inputs are cast to it; defaults of the framework follow.
             inside: entered around the call, factory included.
-            fresh: call the factory again, if there is one.
             prefer: the style to try first where none is known yet.
 
         Raises:
@@ -86,7 +86,7 @@ class Caller:
         for style in styles:
             try:
                 with streams.unmoved(), wide_defaults(dtype), self._guard(dtype), inside():
-                    outcome = self._call(style, inputs, dtype, fresh)
+                    outcome = self._call(style, inputs, dtype)
             except Exception as error:
                 failures.append(error)
                 continue
@@ -105,8 +105,12 @@ class Caller:
 
         return intercept(eagerly=False)
 
-    def _call(self, style: str, inputs: Arrays, dtype: str, fresh: bool) -> Outcome:
-        function = self._function(dtype, inputs) if fresh else as_function(self.subject.value)
+    def _call(self, style: str, inputs: Arrays, dtype: str) -> Outcome:
+        function = self.made(dtype, inputs)
+        with self.alter(function):
+            return self._with(function, style, inputs, dtype)
+
+    def _with(self, function: Any, style: str, inputs: Arrays, dtype: str) -> Outcome:
         arrays = {name: typed(a, dtype) for name, a in inputs.items()}
         names = list(arrays)
         if self.swapped:
@@ -125,7 +129,8 @@ class Caller:
         without = {n for n, g in gradients.items() if g is None}
         return Outcome(_trace(outputs, gradients, self.side), style, without)
 
-    def _function(self, dtype: str, inputs: Arrays) -> Callable[..., Any]:
+    def made(self, dtype: str, inputs: Arrays) -> Callable[..., Any]:
+        """The function itself; a fresh one where there is a factory."""
         subject = self.subject
         if subject.kind == "module":
             return as_function(_module(subject, dtype, inputs))

@@ -1,8 +1,9 @@
-"""Two modules, face to face: pair their layers, move the weights, compare every layer twice."""
+"""Two modules, face to face: record both, and compare every layer freely and on its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +11,12 @@ import numpy as np
 
 from parity import weights
 from parity.backends import get_backend
-from parity.backends.base import LayerCall, ModuleRecord, Slot
+from parity.backends.base import LayerCall, ModuleRecord
 from parity.checks import Cotangents, seeded
-from parity.debug import axes
-from parity.debug.pairing import Pairing, Step, pair
-from parity.trace import Trace, flatten, join
-
-SIDES = ("torch", "tf")
+from parity.debug import axes, transfer, values
+from parity.debug.matching import SIDES, Match, Matching, match_layers
+from parity.debug.transfer import Plan
+from parity.trace import Trace, flatten
 
 
 @dataclass
@@ -29,45 +29,34 @@ class Pair:
     training: bool = False
     records: dict[str, ModuleRecord] = field(default_factory=dict)
 
-    def record(self, seed: int = 0) -> Pair:
-        """One forward and backward pass of each side."""
+    def record(self, seed: int = 0, *, last_order: str = axes.SAME) -> Pair:
+        """One forward and backward pass of each side, from the same output gradients.
+
+        Args:
+            last_order: how the tf side's outputs are ordered where their shape leaves a choice.
+        """
         for side in SIDES:
-            self.records[side] = get_backend(side).record_module(
-                self.modules[side],
-                [_typed(a, self.dtype) for a in self.inputs[side]],
-                cotangents=cotangents(seed),
-                dtype=self.dtype,
-                training=self.training,
-            )
+            weigh = cotangents(seed)
+            if side == "tf":
+                weigh = _ordered(weigh, self.records["torch"], last_order)
+            with without_dropout(self.modules[side], side, self.training):
+                self.records[side] = get_backend(side).record_module(
+                    self.modules[side],
+                    [typed(a, self.dtype) for a in self.inputs[side]],
+                    cotangents=weigh,
+                    dtype=self.dtype,
+                    training=self.training,
+                )
         return self
 
-    def layers(self, side: str) -> dict[str, Any]:
-        """Path -> layer object."""
-        module = self.modules[side]
-        if side == "torch":
-            return {n.replace(".", "/") or type(m).__name__: m for n, m in module.named_modules()}
-        from parity.backends.keras_tree import walk
-
-        return {path or type(layer).__name__: layer for path, layer in walk(module)}
-
-
-@dataclass(frozen=True)
-class Match:
-    """One paired layer call.
-
-    Attributes:
-        torch, tf: the recorded calls.
-        order: how the tf output's axes are ordered; ``input_order`` likewise for its inputs.
-    """
-
-    torch: LayerCall
-    tf: LayerCall
-    order: str
-    input_order: str
+    def match(self, names: Mapping[str, str] | None = None) -> Matching:
+        """Pair the recorded layers."""
+        shapes = {side: transfer.layer_shapes(self.records[side].calls) for side in SIDES}
+        return match_layers(self.records, shapes, self.inputs, names)
 
 
 def cotangents(seed: int) -> Cotangents:
-    """Output weights of the backward pass, by position of the output, the same on both sides."""
+    """Output weights of the backward pass, the same on both sides."""
 
     def cotangent(path: str, shape: tuple[int, ...]) -> np.ndarray:
         rng = seeded("cotangent", str(seed))
@@ -77,174 +66,204 @@ def cotangents(seed: int) -> Cotangents:
     return cotangent
 
 
-def steps(calls: Iterable[LayerCall], slots: Iterable[Slot]) -> list[Step]:
-    """The calls as the pairing sees them."""
-    shapes: dict[str, dict[str, tuple[int, ...]]] = {}
-    for slot in slots:
-        owner, _, name = slot.path.rpartition("/")
-        shapes.setdefault(owner, {})[name] = slot.shape
-    found = []
-    for call in calls:
-        bare = call.path.split("#")[0]
-        single = isinstance(call.output, np.ndarray)
-        output = tuple(sorted(call.output.shape[1:])) if single else None
-        found.append(Step(call.path, call.kind, output, shapes.get(bare)))
-    return found
+def _ordered(weigh: Cotangents, record: ModuleRecord, last_order: str) -> Cotangents:
+    """torch's output weights in the tf side's order of axes."""
+    wanted = {path: np.shape(a) for path, a in flatten(record.output)}
+    shapes: Iterator[tuple[int, ...]] = iter(list(wanted.values()))
+
+    def cotangent(path: str, shape: tuple[int, ...]) -> np.ndarray:
+        following = next(shapes, shape)
+        theirs = wanted.get(path, following) if len(wanted) > 1 else following
+        order = axes.choose(theirs, shape, said=None, carried=last_order)
+        moved = axes.to_tf(weigh(path, theirs), order)
+        return moved if moved.shape == shape else weigh(path, shape)
+
+    return cotangent
 
 
-def match_layers(
-    record: Mapping[str, ModuleRecord],
-    slots: Mapping[str, Sequence[Slot]],
-    layers: Mapping[str, Mapping[str, Any]],
-    names: Mapping[str, str] | None = None,
-) -> tuple[list[Match], Pairing]:
-    """Pair the two executions and settle in which order of axes each pair is compared."""
-    calls = {side: record[side].calls for side in SIDES}
-    found = pair(
-        steps(calls["torch"], slots["torch"]), steps(calls["tf"], slots["tf"]), names=names
-    )
-    matches, carried = [], axes.SAME
-    for i, j in found.pairs:
-        left, right = calls["torch"][i], calls["tf"][j]
-        said = axes.order_of(
-            layers["torch"].get(left.path.split("#")[0]), layers["tf"].get(right.path.split("#")[0])
-        )
-        order = _order(left.output, right.output, said, carried)
-        before = _order(_first(left.inputs), _first(right.inputs), said, carried)
-        matches.append(Match(left, right, order, before))
-        carried = order
-    return matches, found
+@contextmanager
+def without_dropout(module: Any, side: str, training: bool) -> Iterator[None]:
+    """Dropout draws other masks on each side: in training mode it is left out of both."""
+    if not training:
+        yield
+        return
+    rates: list[tuple[Any, str, Any]] = []
+    if side == "torch":
+        for layer in module.modules():
+            name = "p" if hasattr(layer, "p") and "Drop" in type(layer).__name__ else "dropout"
+            rates.append((layer, name, getattr(layer, name, None)))
+    else:
+        from parity.backends.keras_tree import walk
+
+        for _, layer in walk(module):
+            for name in ("rate", "dropout", "recurrent_dropout", "stddev"):
+                rates.append((layer, name, getattr(layer, name, None)))
+    found = [(x, n, v) for x, n, v in rates if isinstance(v, (int, float)) and v > 0]
+    for layer, name, _ in found:
+        object.__setattr__(layer, name, 0.0)
+    try:
+        yield
+    finally:
+        for layer, name, value in found:
+            object.__setattr__(layer, name, value)
 
 
-def weight_names(
-    matches: Sequence[Match], slots: Mapping[str, Sequence[Slot]]
-) -> dict[str, str]:
-    """Torch slot path -> tf slot path, following the paired layers; the rest keep their names."""
-    owners = {m.torch.path.split("#")[0]: m.tf.path.split("#")[0] for m in matches}
-    known = {slot.path for slot in slots["tf"]}
-    names = {}
-    for slot in slots["torch"]:
-        owner, _, name = slot.path.rpartition("/")
-        if owner in owners and (target := join(owners[owner], name)) in known:
-            names[slot.path] = target
-    return names
-
-
-def traces(pair_: Pair, matches: Sequence[Match], names: Mapping[str, str]) -> dict[str, Trace]:
+def traces(pair: Pair, matching: Matching, plan: Plan) -> dict[str, Trace]:
     """Both sides' traces, under the torch side's names and in torch's order of axes.
 
-    Entries: ``forward/<layer>/input``, ``forward/<layer>/output``, ``local/<layer>/output``,
-    ``output/<i>``, then ``grad_output/<layer>``, ``grad/<layer>/<parameter>``, ``grad_input/<i>``,
-    and in training mode ``state/<layer>/<name>``.
+    Entries: ``forward/<layer>/input``, ``forward/<layer>/output``, ``output/<i>``, then
+    ``grad_output/<layer>``, ``grad/<layer>/<parameter>``, ``grad_input/<i>``, and in training mode
+    ``state/<layer>/<name>``.
     """
     out = {side: Trace(side=side) for side in SIDES}
-    for match in matches:
-        _forward(out, match)
-    left, right = (list(flatten(pair_.records[side].output)) for side in SIDES)
-    for index in range(max(len(left), len(right))):
-        sides = [values[index][1] if index < len(values) else None for values in (left, right)]
-        _add(out, f"output/{index}", *sides, matches[-1].order if matches else axes.SAME)
-    for match in reversed(matches):
-        _add_nested(
-            out,
-            f"grad_output/{match.torch.path}",
-            match.torch.output_gradient,
-            match.tf.output_gradient,
-            match.order,
-        )
-    _gradients(out, pair_, names)
+    for match in matching.matches:
+        for value in match.inputs():
+            add(out, _entry("forward", match, "input", value.name), value, match.input_order)
+        for value in match.outputs():
+            add(out, _entry("forward", match, "output", value.name), value, match.order)
+    for name, left, right in model_outputs(pair):
+        _add(out, f"output/{name}", left, right, matching.last_order)
+    for match in reversed(matching.matches):
+        for value in match.gradients():
+            a, b = _filled(value.torch, value.tf)
+            if a is not None:
+                _add(out, _entry("grad_output", match, "", value.name), a, b, match.order)
+    _gradients(out, pair, matching, plan)
     return out
 
 
-def _forward(out: Mapping[str, Trace], match: Match) -> None:
-    path = match.torch.path
-    if len(match.torch.inputs) == len(match.tf.inputs):
-        for index, (a, b) in enumerate(zip(match.torch.inputs, match.tf.inputs, strict=True)):
-            suffix = f"/{index}" if len(match.torch.inputs) > 1 else ""
-            _add(out, f"forward/{path}/input{suffix}", a, b, match.input_order)
-    _add_nested(out, f"forward/{path}/output", match.torch.output, match.tf.output, match.order)
-    local = replayed(match)
-    if local is not None:
-        _add_nested(out, f"local/{path}/output", match.torch.output, local, match.order)
+def _entry(head: str, match: Match, what: str, name: str) -> str:
+    return "/".join(part for part in (head, match.path, what, name) if part)
 
 
-def replayed(match: Match) -> Any:
-    """What the tf layer makes of the torch layer's recorded inputs; None if it refuses them."""
-    if match.tf.replay is None or len(match.torch.inputs) != len(match.tf.inputs):
-        return None
-    inputs = []
-    for given, own in zip(match.torch.inputs, match.tf.inputs, strict=True):
-        moved = axes.to_tf(given, match.input_order)
-        if moved.shape != own.shape:
-            return None
-        inputs.append(moved.astype(own.dtype))
-    try:
-        return match.tf.replay(inputs)
-    except Exception:  # the forward entries show that the shapes or dtypes do not fit
-        return None
+def model_outputs(pair: Pair) -> list[tuple[str, Any, Any]]:
+    """The models' outputs: by name where both return the same names, else by position."""
+    left, right = (dict(flatten(pair.records[side].output)) for side in SIDES)
+    if set(left) == set(right) and len(left) > 1:
+        return [(name, left[name], right[name]) for name in left]
+    a, b = list(left.values()), list(right.values())
+    return [
+        (str(i), a[i] if i < len(a) else None, b[i] if i < len(b) else None)
+        for i in range(max(len(a), len(b)))
+    ]
 
 
-def _gradients(out: Mapping[str, Trace], pair_: Pair, names: Mapping[str, str]) -> None:
-    torch, tf = (pair_.records[side] for side in SIDES)
-    for path, gradient in reversed(torch.parameter_gradients.items()):
-        other = tf.parameter_gradients.get(names.get(path, path))
-        if gradient is None and other is None:
+def _filled(left: Any, right: Any) -> tuple[Any, Any]:
+    """A gradient that did not arrive is zero."""
+    if left is None and right is not None:
+        return None if np.any(right) else np.zeros_like(right), right
+    if right is None and left is not None:
+        return left, None if np.any(left) else np.zeros_like(left)
+    return left, right
+
+
+def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: Plan) -> None:
+    torch, tf = (pair.records[side] for side in SIDES)
+    gradients = [_by_handle(pair, side) for side in SIDES]
+    for moved in reversed(plan.moved):
+        if not moved.torch.trainable or not moved.tf.trainable:
             continue
-        _add(out, f"grad/{path}", gradient, other, axes.SAME)
+        a = gradients[0].get(transfer.key(moved.torch))
+        b = gradients[1].get(transfer.key(moved.tf))
+        if a is None and b is None:
+            continue
+        if b is not None and a is not None and b.size == a.size:
+            b = b.reshape(a.shape)
+        elif a is not None and b is not None and a.shape == (1,):
+            continue  # one slope against many: no gradient corresponds
+        a, b = _filled(a, b)
+        if f"grad/{moved.name}" not in out["torch"]:
+            order = matching.order if moved.match is None else axes.SAME
+            _add(out, f"grad/{moved.name}", a, b, axes.SAME if order else order)
     for index, (a, b) in enumerate(
         zip(torch.input_gradients.values(), tf.input_gradients.values(), strict=False)
     ):
+        a, b = _filled(a, b)
         if a is not None or b is not None:
-            order = axes.choose(np.shape(a), np.shape(b), said=None, carried=axes.CHANNELS_LAST)
+            order = axes.choose(np.shape(a), np.shape(b), said=None, carried=matching.order)
             _add(out, f"grad_input/{index}", a, b, order)
-    if pair_.training:
-        states = [{s.path: s for s in weights.slots(pair_.modules[side])} for side in SIDES]
-        for path, slot in states[0].items():
-            partner = states[1].get(names.get(path, path))
-            if not slot.trainable and partner is not None:
-                _add(out, f"state/{path}", slot.get(), partner.get(), axes.SAME)
+    if pair.training:
+        for moved in plan.moved:
+            if not moved.torch.trainable and f"state/{moved.name}" not in out["torch"]:
+                _add(out, f"state/{moved.name}", moved.torch.get(), moved.tf.get(), axes.SAME)
 
 
-def _add_nested(out: Mapping[str, Trace], name: str, left: Any, right: Any, order: str) -> None:
-    if left is None and right is None:
-        return
-    a, b = (_leaves(value) for value in (left, right))
-    for index in range(max(len(a), len(b))):
-        label = name if len(a) == len(b) == 1 else f"{name}/{index}"
-        _add(
-            out,
-            label,
-            a[index] if index < len(a) else None,
-            b[index] if index < len(b) else None,
-            order,
-        )
+def _by_handle(pair: Pair, side: str) -> dict[Any, np.ndarray | None]:
+    """The recorded gradients by the tensors that they belong to."""
+    found = pair.records[side].parameter_gradients
+    return {transfer.key(s): found[s.path] for s in weights.slots(pair.modules[side]) if s.path in found}
 
 
-def _leaves(value: Any) -> list[np.ndarray]:
-    if value is None:
-        return []
-    return [value] if isinstance(value, np.ndarray) else [leaf for _, leaf in flatten(value)]
+def add(out: Mapping[str, Trace], name: str, value: Any, order: str) -> None:
+    """One value of both sides, in torch's order of axes."""
+    _add(out, name, value.torch, value.tf, order)
 
 
 def _add(out: Mapping[str, Trace], name: str, left: Any, right: Any, order: str) -> None:
-    if left is not None:
+    if left is not None and name not in out["torch"]:
         out["torch"].add(name, left)
-    if right is not None:
+    if right is not None and name not in out["tf"]:
         moved = axes.to_torch(np.asarray(right), order)
         fits = left is None or moved.shape == np.shape(left)
-        # gradients of absent partners and odd shapes are shown as they are
+        # arrays of odd shapes are shown as they are
         out["tf"].add(name, moved if fits else right)
 
 
-def _order(left: Any, right: Any, said: str | None, carried: str) -> str:
-    if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
-        return said or axes.SAME
-    return axes.choose(left.shape, right.shape, said=said, carried=carried)
-
-
-def _first(values: Sequence[np.ndarray]) -> np.ndarray | None:
-    return values[0] if values else None
-
-
-def _typed(array: np.ndarray, dtype: str) -> np.ndarray:
+def typed(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Floats of this dtype that hold float32 values: both precisions see the same numbers."""
     return array.astype(np.float32).astype(dtype) if array.dtype.kind == "f" else array
+
+
+def replay(calls: Sequence[LayerCall], first: Sequence[np.ndarray]) -> Any:
+    """Call one layer after the other, the first on these inputs; None if one refuses.
+
+    Moving statistics and the like are put back.
+    """
+    given, output = list(first), None
+    try:
+        with unmoved([c.layer for c in calls]):
+            for number, call in enumerate(calls):
+                if call.replay is None:
+                    return None
+                if number:
+                    given = [np.asarray(_main_leaf(output)), *call.inputs[1:]]
+                output = call.replay(given)
+    except Exception:  # the forward entries show that shapes or dtypes do not fit
+        return None
+    return output
+
+
+def _main_leaf(output: Any) -> Any:
+    return values.flat(output)[0]
+
+
+@contextmanager
+def unmoved(layers: Sequence[Any]) -> Iterator[None]:
+    """Non-trainable tensors of the layers are put back afterwards."""
+    kept: list[tuple[Callable[[np.ndarray], None], np.ndarray]] = []
+    for layer in layers:
+        kept += [(s.set, s.get()) for s in transfer._slots(layer) if not s.trainable]
+    try:
+        yield
+    finally:
+        for put, value in kept:
+            put(value)
+
+
+def torch_inputs(match: Match) -> list[np.ndarray]:
+    """What the tf layer is to be fed with: torch's recorded inputs, in tf's order of axes."""
+    given = [np.array(a) for a in match.tf[0].inputs]
+    for value in match.inputs():
+        if value.index is None or value.torch is None:
+            continue
+        moved = axes.to_tf(np.asarray(value.torch), match.input_order)
+        if value.index == 0 and values.reads_backwards(match.tf[0]):
+            moved = np.ascontiguousarray(moved[:, ::-1])
+        if moved.size == given[value.index].size or not match.parts:
+            given[value.index] = moved.astype(given[value.index].dtype)
+    return given
+
+
+def local(pair: Pair, match: Match) -> Any:
+    """What the tf layers make of the torch layers' recorded inputs; None if they refuse them."""
+    return replay(match.tf, torch_inputs(match))

@@ -1,9 +1,10 @@
 """Which layer of one side is which of the other: by execution order, kind, shape and name together.
 
 Two sequences of layer calls are aligned like two texts: a pair costs nothing when kind, shape and
-name agree, and more the less they do; leaving out a layer that holds weights costs most. The best
-alignment is taken only if no other one is as good: a doubtful pairing is an error that shows the
-candidates, never a guess.
+name agree, and more the less they do; leaving out a layer that holds weights costs most. Layers
+with one name, kind and shape on both sides are each other's, in whatever order they are called. The
+best alignment is taken only if no other one is as good: a doubtful pairing is an error that shows
+the candidates, never a guess.
 """
 
 from __future__ import annotations
@@ -16,25 +17,32 @@ from parity.errors import AlignmentError
 
 SKIP_PLAIN, SKIP_WEIGHTED = 0.6, 4.0
 KIND, SHAPE, WEIGHTS, NAME = 3.0, 1.0, 1.0, 0.4
+OTHER, NAMED = 0.5, 0.7
+"""Plain layers of one family that are other functions; of other families, but of one name."""
 CLOSE = 0.25
 """Two alignments whose costs differ by less pair different weighted layers: that is doubtful."""
+INFINITE = float("inf")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One layer call as the pairing sees it.
+    """One layer call, or a part of one, as the pairing sees it.
 
     Attributes:
         path: the side's own name.
-        kind: canonical layer kind.
+        kind: canonical layer kind; the family for layers without weights.
         output: canonical output shape without the batch axis; None where not a single tensor.
         weights: canonical weight shapes by name; empty for a layer without weights.
+        name: which function of its family a plain layer is; empty where unknown.
+        call: index of the call that this is (a part of).
     """
 
     path: str
     kind: str
     output: tuple[int, ...] | None = None
     weights: Mapping[str, tuple[int, ...]] | None = None
+    name: str = ""
+    call: int = 0
 
     @property
     def weighted(self) -> bool:
@@ -43,10 +51,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Pairing:
-    """The result: indices into both sequences, in execution order.
+    """The result: indices into both sequences, in the order of torch's execution.
 
-    ``only_torch`` and ``only_tf`` hold the layers without partner (a fused activation on one side,
-    dropout left out on the other); none of them holds weights.
+    ``only_torch`` and ``only_tf`` hold the layers without partner: a fused activation on one side,
+    dropout left out on the other; or, with weights, what makes the networks two different ones.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -63,47 +71,86 @@ def pair(
         names: torch path -> tf path that the user fixed by hand.
 
     Raises:
-        AlignmentError: a layer with weights has no partner, the map names unknown layers, or two
-            alignments are equally good.
+        AlignmentError: the map names unknown layers, or two alignments are equally good.
     """
-    fixed = _fixed(torch, tf, names or {})
-    matrix = [[_cost(a, b, i, j, fixed) for j, b in enumerate(tf)] for i, a in enumerate(torch)]
-    best = _align(torch, tf, matrix)
-    orphans = [("torch", torch[i]) for i in best.only_torch if torch[i].weighted]
-    orphans += [("tf", tf[j]) for j in best.only_tf if tf[j].weighted]
-    if orphans:
-        raise AlignmentError(_orphan_text(orphans, torch, tf))
-    _refuse_doubt(best, torch, tf, matrix)
-    return best
+    anchors = _fixed(torch, tf, names or {})
+    anchors |= _namesakes(torch, tf, anchors)
+    left = [i for i in range(len(torch)) if i not in anchors]
+    right = [j for j in range(len(tf)) if j not in anchors.values()]
+    matrix = [
+        [_cost(torch[i], tf[j]) if _fits(i, j, anchors) else INFINITE for j in right] for i in left
+    ]
+    rows, columns = [torch[i] for i in left], [tf[j] for j in right]
+    found = _align(rows, columns, matrix)
+    _refuse_doubt(found, rows, columns, matrix)
+    pairs = [*anchors.items(), *((left[i], right[j]) for i, j in found)]
+    paired = {i for i, _ in pairs}, {j for _, j in pairs}
+    return Pairing(
+        tuple(sorted(pairs)),
+        tuple(i for i in range(len(torch)) if i not in paired[0]),
+        tuple(j for j in range(len(tf)) if j not in paired[1]),
+    )
 
 
 def _fixed(
     torch: Sequence[Step], tf: Sequence[Step], names: Mapping[str, str]
-) -> dict[str, str]:
-    known = {step.path for step in torch}, {step.path for step in tf}
+) -> dict[int, int]:
+    where = {s.path: i for i, s in enumerate(torch)}, {s.path: j for j, s in enumerate(tf)}
     for left, right in names.items():
-        if left not in known[0] or right not in known[1]:
-            missing, side = (left, "torch") if left not in known[0] else (right, "tf")
-            have = ", ".join(sorted(known[0] if side == "torch" else known[1]))
+        if left not in where[0] or right not in where[1]:
+            missing, side = (left, "torch") if left not in where[0] else (right, "tf")
+            have = ", ".join(where[0] if side == "torch" else where[1])
             raise AlignmentError(f"the map names {missing!r}, but {side} calls: {have}")
-    return dict(names)
+    return {where[0][left]: where[1][right] for left, right in names.items()}
 
 
-def _cost(a: Step, b: Step, i: int, j: int, fixed: Mapping[str, str]) -> float:
+def _namesakes(
+    torch: Sequence[Step], tf: Sequence[Step], fixed: Mapping[int, int]
+) -> dict[int, int]:
+    """Weighted layers of one name, kind and shape on both sides."""
+    known = {step.path: j for j, step in enumerate(tf) if j not in fixed.values()}
+    found = {}
+    for i, step in enumerate(torch):
+        j = known.get(step.path)
+        if i in fixed or j is None or not step.weighted or step.kind != tf[j].kind:
+            continue
+        if _shapes(step) == _shapes(tf[j]):
+            found[i] = j
+    return found
+
+
+def _shapes(step: Step) -> list[tuple[int, ...]]:
+    return sorted((step.weights or {}).values())
+
+
+def _fits(i: int, j: int, anchors: Mapping[int, int]) -> bool:
+    """Whether a pair crosses none of the anchored ones, where these are in order themselves."""
+    partners = [anchors[a] for a in sorted(anchors)]
+    if partners != sorted(partners):
+        return True
+    return all((a < i) == (b < j) for a, b in anchors.items())
+
+
+def _cost(a: Step, b: Step) -> float:
     """Cost of pairing two calls; infinite where it is out of the question."""
-    if a.path in fixed or b.path in fixed.values():
-        return 0.0 if fixed.get(a.path) == b.path else float("inf")
     if a.weighted != b.weighted:
-        return float("inf")
+        return INFINITE
     cost = 0.0
     if a.kind != b.kind:
-        if not a.weighted:
-            return float("inf")  # two plain layers of other kinds are simply not the same layer
-        cost += KIND
-    if a.output != b.output:
+        if a.weighted:
+            cost += KIND
+        elif a.path.rpartition("/")[2] == b.path.rpartition("/")[2]:
+            cost += NAMED
+        else:
+            return INFINITE  # two plain layers of other families are simply not the same layer
+    elif a.name != b.name:
+        cost += OTHER
+    if a.output != b.output and a.weighted:
         cost += SHAPE
-    if a.weights and b.weights and sorted(a.weights.values()) != sorted(b.weights.values()):
+    if a.weights and b.weights and _shapes(a) != _shapes(b):
         cost += WEIGHTS
+    if a.kind == b.kind == "activation":
+        return cost  # a fused one has no name of its own
     return cost + NAME * (1 - _likeness(a.path, b.path))
 
 
@@ -112,8 +159,10 @@ def _likeness(a: str, b: str) -> float:
     return SequenceMatcher(None, a, b).ratio()
 
 
-def _align(torch: Sequence[Step], tf: Sequence[Step], matrix: Sequence[Sequence[float]]) -> Pairing:
-    """Edit distance with the costs above; traced back to the pairs."""
+def _tables(
+    torch: Sequence[Step], tf: Sequence[Step], matrix: Sequence[Sequence[float]]
+) -> list[list[float]]:
+    """Cheapest cost of aligning the first i with the first j."""
     n, m = len(torch), len(tf)
     table = [[0.0] * (m + 1) for _ in range(n + 1)]
     for i in range(1, n + 1):
@@ -127,64 +176,52 @@ def _align(torch: Sequence[Step], tf: Sequence[Step], matrix: Sequence[Sequence[
                 table[i - 1][j] + _skip(torch[i - 1]),
                 table[i][j - 1] + _skip(tf[j - 1]),
             )
-    pairs, only_torch, only_tf = [], [], []
-    i, j = n, m
-    while i or j:
-        if i and j and table[i][j] == table[i - 1][j - 1] + matrix[i - 1][j - 1]:
+    return table
+
+
+def _align(
+    torch: Sequence[Step], tf: Sequence[Step], matrix: Sequence[Sequence[float]]
+) -> list[tuple[int, int]]:
+    """Edit distance with the costs above; traced back to the pairs."""
+    table = _tables(torch, tf, matrix)
+    pairs = []
+    i, j = len(torch), len(tf)
+    while i and j:  # of equally good ones the earliest pair
+        if table[i][j] == table[i][j - 1] + _skip(tf[j - 1]):
+            j -= 1
+        elif table[i][j] == table[i - 1][j] + _skip(torch[i - 1]):
+            i -= 1
+        else:
             i, j = i - 1, j - 1
             pairs.append((i, j))
-        elif i and table[i][j] == table[i - 1][j] + _skip(torch[i - 1]):
-            i -= 1
-            only_torch.append(i)
-        else:
-            j -= 1
-            only_tf.append(j)
-    return Pairing(tuple(pairs[::-1]), tuple(only_torch[::-1]), tuple(only_tf[::-1]))
+    return pairs[::-1]
 
 
 def _skip(step: Step) -> float:
     return SKIP_WEIGHTED if step.weighted else SKIP_PLAIN
 
 
-def _total(pairing: Pairing, torch: Sequence[Step], tf: Sequence[Step], matrix: object) -> float:
-    rows: Sequence[Sequence[float]] = matrix  # type: ignore[assignment]
-    return (
-        sum(rows[i][j] for i, j in pairing.pairs)
-        + sum(_skip(torch[i]) for i in pairing.only_torch)
-        + sum(_skip(tf[j]) for j in pairing.only_tf)
-    )
-
-
 def _refuse_doubt(
-    best: Pairing, torch: Sequence[Step], tf: Sequence[Step], matrix: list[list[float]]
+    pairs: Sequence[tuple[int, int]],
+    torch: Sequence[Step],
+    tf: Sequence[Step],
+    matrix: Sequence[Sequence[float]],
 ) -> None:
-    """Forbid each weighted pair in turn: if the rest is as good without it, it was a guess."""
-    total = _total(best, torch, tf, matrix)
-    for i, j in best.pairs:
+    """If another partner for a weighted layer leaves the rest as good, taking one was a guess."""
+    if not pairs:
+        return
+    ahead = _tables(torch, tf, matrix)
+    turned = [list(row[::-1]) for row in matrix[::-1]]
+    back = _tables(torch[::-1], tf[::-1], turned)
+    n, m = len(torch), len(tf)
+    total = ahead[n][m]
+    for i, j in pairs:
         if not torch[i].weighted:
             continue
-        kept, matrix[i][j] = matrix[i][j], float("inf")
-        other = _align(torch, tf, matrix)
-        rival = _total(other, torch, tf, matrix)
-        matrix[i][j] = kept
-        complete = not any(torch[k].weighted for k in other.only_torch) and not any(
-            tf[k].weighted for k in other.only_tf
-        )
-        if complete and rival - total < CLOSE:
-            partner = next((tf[b].path for a, b in other.pairs if a == i), "nothing")
-            raise AlignmentError(
-                f"torch layer {torch[i].path!r} could be tf {tf[j].path!r} or {partner!r}; "
-                f"say which in a map file:\n  {torch[i].path}: {tf[j].path}"
-            )
-
-
-def _orphan_text(
-    orphans: Sequence[tuple[str, Step]], torch: Sequence[Step], tf: Sequence[Step]
-) -> str:
-    lines = ["layers with weights that have no partner on the other side:"]
-    for side, step in orphans:
-        shapes = ", ".join(f"{k} {v}" for k, v in (step.weights or {}).items())
-        lines.append(f"  {side} {step.path} ({step.kind}: {shapes})")
-    counts = [sum(s.weighted for s in steps) for steps in (torch, tf)]
-    lines.append(f"torch calls {counts[0]} layers with weights, tf {counts[1]}")
-    return "\n".join(lines)
+        for other in range(m):
+            rival = ahead[i][other] + matrix[i][other] + back[n - i - 1][m - other - 1]
+            if other != j and rival - total < CLOSE:
+                raise AlignmentError(
+                    f"torch layer {torch[i].path!r} could be tf {tf[j].path!r} or "
+                    f"{tf[other].path!r}; say which in a map file:\n  {torch[i].path}: {tf[j].path}"
+                )

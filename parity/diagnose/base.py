@@ -133,6 +133,7 @@ class Bench:
         self.bound_dtype = "float64" if base.dtype == "given" else base.dtype
         self.torch, self.tf = base.traces["torch"], base.traces["tf"]
         self.applied = Change()
+        self.torch_settings: list[tuple[str, Mapping[str, Any]]] = []
         self.tried = 0
         self.deadline = time.monotonic() + seconds
         self._torch_outcome = base.outcomes["torch"]

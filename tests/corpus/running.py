@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import keras
@@ -25,8 +26,8 @@ def difference(case: Case, code: ModuleType, tf_side: str, seed: int = 0) -> tup
     Relative to ``max(1, largest value)`` of the array. In float64 where the case can.
     """
     dtype = "float64" if case.float64 else "float32"
-    make = code.revealing if case.hidden else code.inputs
-    given = _split(make(seed))
+    make = getattr(code, "revealing" if case.hidden else "inputs", None)
+    given = _split(make(seed) if make is not None else None)  # optimizers get gradients of ours
     with policy(dtype):
         left, right = RUNS[case.subject](case, code, getattr(code, tf_side), given, dtype)
     return _apart(left, right, moved=case.channels_last)
@@ -58,19 +59,28 @@ def _module(
     module.train(training)
     model = make_tf()
     tensors = [tf.constant(_cast(a, dtype)) for a in given[1].values()]
-    call_keras(model, tensors, training=False)  # builds it
+    _call_keras(model, *tensors, training=False)  # builds it
     if case.options.get("weights") != "keep":
         getattr(code, "copy_weights", copying.copy)(module, model)
+    weights = _first_weights(module, model)
+    run = functools.partial(_call_keras, model, training=training)
     return (
-        _torch_values(module, given[0], dtype) | _buffers(module, training),
-        _tf_values(
-            lambda *xs: call_keras(model, list(xs), training=training),
-            given[1],
-            dtype,
-            case.channels_last,
-        )
-        | _states(model, training),
+        _torch_values(module, given[0], dtype, weights[0]) | _buffers(module, training),
+        _tf_values(run, given[1], dtype, weights[1], case.channels_last) | _states(model, training),
     )
+
+
+def _first_weights(module: torch.nn.Module, model: Any) -> tuple[Values, Values]:
+    """The kernels, tables and scales of both sides; only the size of their gradient is compared."""
+    left: Values = {}
+    right: Values = {}
+    layers = zip(copying.torch_layers(module), copying.keras_layers(model), strict=False)
+    for number, (ours, theirs) in enumerate(layers):
+        weights = next(ours.parameters(), None), next(iter(theirs.trainable_variables), None)
+        if weights[0] is not None and weights[1] is not None:
+            if weights[0].numel() == np.prod(weights[1].shape):
+                left[f"weight/{number}"], right[f"weight/{number}"] = weights
+    return left, right
 
 
 def _scatter(module: torch.nn.Module) -> None:
@@ -85,7 +95,7 @@ def _scatter(module: torch.nn.Module) -> None:
                         tensor.copy_(drawn + (0.75 if name in ("weight", "running_var") else -0.25))
 
 
-def call_keras(model: Any, tensors: list[Any], *, training: bool) -> Any:
+def _call_keras(model: Any, *tensors: Any, training: bool) -> Any:
     graph = isinstance(model, keras.Model) and type(model).__name__ in ("Functional", "Sequential")
     if not isinstance(model, keras.layers.Layer):
         return model(*tensors)
@@ -102,46 +112,56 @@ def _function(
     return _torch_values(code.torch_side, given[0], dtype), _tf_values(tf_function, given[1], dtype)
 
 
-def _torch_values(function: Any, given: Values, dtype: str) -> Values:
-    tensors = [torch.from_numpy(_cast(a, dtype).copy()) for a in given.values()]
-    floats = {n: t for n, t in zip(given, tensors, strict=True) if t.is_floating_point()}
-    for tensor in floats.values():
-        tensor.requires_grad_()
-    outputs = dict(_flat(function(*tensors)))
-    found: Values = {f"output/{n}": _array(v) for n, v in outputs.items()}
+def _torch_values(
+    function: Any, given: Values, dtype: str, weights: Mapping[str, Any] = MappingProxyType({})
+) -> Values:
+    tensors = {n: torch.from_numpy(_cast(a, dtype).copy()) for n, a in given.items()}
+    floats = {n: t.requires_grad_() for n, t in tensors.items() if t.is_floating_point()}
+    outputs = dict(_flat(function(*tensors.values())))
     live = [(i, v) for i, v in enumerate(outputs.values()) if getattr(v, "requires_grad", False)]
-    gradients: list[Any] = [None] * len(floats)
-    if live and floats:
-        weights = [torch.from_numpy(_weights(i, tuple(v.shape))).to(v.dtype) for i, v in live]
-        sources = list(floats.values())
-        gradients = list(
-            torch.autograd.grad([v for _, v in live], sources, weights, allow_unused=True)
+    sources = {**floats, **{n: w for n, w in weights.items() if w.requires_grad}}
+    gradients: Any = [None] * len(sources)
+    if live and sources:
+        cotangents = [torch.from_numpy(_weights(i, tuple(v.shape))).to(v.dtype) for i, v in live]
+        gradients = torch.autograd.grad(
+            [v for _, v in live], list(sources.values()), cotangents, allow_unused=True
         )
-    for (name, tensor), gradient in zip(floats.items(), gradients, strict=True):
-        found[f"grad/{name}"] = _array(torch.zeros_like(tensor) if gradient is None else gradient)
+    found: Values = {f"output/{n}": _array(v) for n, v in outputs.items()}
+    for (name, source), gradient in zip(sources.items(), gradients, strict=True):
+        array = _array(torch.zeros_like(source) if gradient is None else gradient)
+        found[f"grad/{name}"] = array if name in floats else np.linalg.norm(array)
     return found
 
 
-def _tf_values(function: Any, given: Values, dtype: str, moved: bool = False) -> Values:
-    tensors = [tf.constant(_cast(a, dtype)) for a in given.values()]
-    floats = {n: t for n, t in zip(given, tensors, strict=True) if t.dtype.is_floating}
+def _tf_values(
+    function: Any,
+    given: Values,
+    dtype: str,
+    weights: Mapping[str, Any] = MappingProxyType({}),
+    moved: bool = False,
+) -> Values:
+    tensors = {n: tf.constant(_cast(a, dtype)) for n, a in given.items()}
+    floats = {n: t for n, t in tensors.items() if t.dtype.is_floating}
     with tf.GradientTape() as tape:
         tape.watch(list(floats.values()))
-        outputs = dict(_flat(function(*tensors)))
-    found: Values = {f"output/{n}": _array(v) for n, v in outputs.items()}
-    live = [
-        (i, v) for i, v in enumerate(outputs.values()) if tf.is_tensor(v) and v.dtype.is_floating
-    ]
-    gradients: list[Any] = [None] * len(floats)
-    if live and floats:
-        weights = [tf.constant(_weights_tf(i, tuple(v.shape), moved), v.dtype) for i, v in live]
+        outputs = dict(_flat(function(*tensors.values())))
+    live = [(i, v) for i, v in enumerate(outputs.values()) if _is_float(v)]
+    sources = {**floats, **{n: w.value for n, w in weights.items()}}
+    gradients: Any = [None] * len(sources)
+    if live and sources:
+        cotangents = [tf.constant(_weights(i, tuple(v.shape), moved), v.dtype) for i, v in live]
         gradients = tape.gradient(
-            [v for _, v in live], list(floats.values()), output_gradients=weights
+            [v for _, v in live], list(sources.values()), output_gradients=cotangents
         )
-    for (name, tensor), gradient in zip(floats.items(), gradients, strict=True):
-        full = tf.zeros_like(tensor) if gradient is None else tf.convert_to_tensor(gradient)
-        found[f"grad/{name}"] = _array(full)
+    found: Values = {f"output/{n}": _array(v) for n, v in outputs.items()}
+    for (name, source), gradient in zip(sources.items(), gradients, strict=True):
+        full = tf.zeros_like(source) if gradient is None else tf.convert_to_tensor(gradient)
+        found[f"grad/{name}"] = _array(full) if name in floats else np.linalg.norm(_array(full))
     return found
+
+
+def _is_float(value: Any) -> bool:
+    return bool(tf.is_tensor(value) and value.dtype.is_floating)
 
 
 def _buffers(module: torch.nn.Module, training: bool) -> Values:
@@ -150,13 +170,9 @@ def _buffers(module: torch.nn.Module, training: bool) -> Values:
 
 
 def _states(model: Any, training: bool) -> Values:
-    states = (
-        [v for v in model.non_trainable_variables if "seed_generator" not in v.path]
-        if training
-        else []
-    )
     # a frozen layer's scale and shift are listed with its statistics
-    states = [v for v in states if v.name not in ("gamma", "beta")]
+    states = [v for v in model.non_trainable_variables if v.name.startswith("moving_")]
+    states = states if training else []
     return {f"state/{i}": _array(v) for i, v in enumerate(states)}
 
 
@@ -288,15 +304,12 @@ def _flat(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield from _flat(value, f"{prefix}/{key}".lstrip("/"))
 
 
-def _weights(position: int, shape: tuple[int, ...]) -> np.ndarray:
+def _weights(position: int, shape: tuple[int, ...], moved: bool = False) -> np.ndarray:
     """Weights of the backward pass, so that no two elements of an output count alike."""
-    return np.random.default_rng(position).uniform(0.5, 1.5, shape)
-
-
-def _weights_tf(position: int, shape: tuple[int, ...], moved: bool) -> np.ndarray:
+    rng = np.random.default_rng(position)
     if not moved or len(shape) < 3:
-        return _weights(position, shape)
-    return np.moveaxis(_weights(position, (shape[0], shape[-1], *shape[1:-1])), 1, -1)
+        return rng.uniform(0.5, 1.5, shape)
+    return np.moveaxis(rng.uniform(0.5, 1.5, (shape[0], shape[-1], *shape[1:-1])), 1, -1)
 
 
 def _cast(value: Any, dtype: str) -> np.ndarray:

@@ -18,18 +18,17 @@ STEPS = (0, 5, -3)
 P = np.array([0.1, 0.0, 0.2, 0.7], np.float32)
 LOGITS = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
 #: Around a vector's width: compilers have one kernel for whole vectors and one for the rest.
-COUNTS = (1, 2, 3, 5, 7, 16, 17, 31, 33, 101)
+COUNTS = (1, 19, 101)
 
 
 def exact_step(stream: Any, step: Any, size: Any, p: Any, logits: Any) -> list[Any]:
     """What a training step draws: streams derived inside, bounds and probabilities as tensors."""
     s = stream.split("step").fold_in(step)
     return [
-        *(s.bits(count, dtype="int32") for count in COUNTS),
         *(s.bits(count) for count in COUNTS),
         *(s.uniform(count, low=-0.3, high=0.4) for count in COUNTS),
-        *(s.uniform(count, dtype="float64") for count in COUNTS),
         *(s.integers(count, 0, size) for count in COUNTS),
+        s.bits(7, dtype="uint32"),
         s.uniform((7, 13), low=-0.3, high=0.4, dtype="float64"),
         s.integers(13, -(2**63), 2**63),
         s.integers((7, 3), -3, 11, dtype="int32"),
@@ -188,9 +187,10 @@ def test_tf_loops_conditions_and_variables(tf):
 def test_tf_xla_would_draw_other_floats_from_the_same_words(tf):
     """Why the graph path avoids TensorFlow's own uniform. If this fails, that detour can go."""
 
-    def native() -> Any:
-        return tf.random.stateless_uniform((101,), seed=(7, 0), alg="philox")
+    def native(seed: Any) -> Any:
+        return tf.random.stateless_uniform((101,), seed, alg="philox")
 
-    plain = tf.function(native, autograph=False)()
-    compiled = tf.function(native, jit_compile=True, autograph=False)()
+    seed = tf.constant((7, 0), tf.int64)  # an argument: a constant would be folded before XLA
+    plain = tf.function(native, autograph=False)(seed)
+    compiled = tf.function(native, jit_compile=True, autograph=False)(seed)
     assert np.mean(plain.numpy() == compiled.numpy()) < 0.1

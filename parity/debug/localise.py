@@ -1,0 +1,356 @@
+"""Where two modules part: every layer on its own, and the code between the layers on its own.
+
+Two kinds of local error. A layer's: it is fed with what its partner was fed with. That of the code
+in between: the tf model runs once more, and each paired layer hands on its partner's output instead
+of its own, so that whatever still differs at the next layer's input was made on the way there. A
+fault is found so whatever faults lie before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from parity.compare import Difference, compare_arrays
+from parity.debug import axes, modules, values
+from parity.debug.matching import SIDES, Match, Matching
+from parity.debug.modules import Pair
+from parity.report import Report
+from parity.tolerance import default_tolerance, float32_inside_bound
+
+LAYER, BETWEEN, OUTPUT, GRADIENT = "layer", "between", "output", "gradient"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A place where the sides part, whatever came before.
+
+    Attributes:
+        kind: ``layer``, ``between`` (code before a layer) or ``output`` (code behind the last).
+        place: ``act``, ``out/input`` or ``output``.
+        match: the layer; for ``between`` the one whose input differs.
+        before: the match that ran before it; None at the beginning.
+        error: largest absolute difference; infinite where shapes differ.
+        torch, tf: the arrays that differ, in torch's order of axes.
+        float32: the size of one float32 rounding in a float64 run: a constant or a cast.
+    """
+
+    kind: str
+    place: str
+    match: Match | None
+    before: Match | None
+    error: float
+    torch: Any = None
+    tf: Any = None
+    float32: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table of layers: propagated error freely, local error alone."""
+
+    match: Match
+    propagated: float
+    local: float | None
+    between: float | None
+
+
+@dataclass
+class Places:
+    """All that was found out about where."""
+
+    rows: list[Row]
+    faults: list[Fault]
+
+    @property
+    def real(self) -> list[Fault]:
+        """Without those that only round to float32 inside."""
+        return [fault for fault in self.faults if not fault.float32]
+
+
+def localise(pair: Pair, matching: Matching, report: Report) -> Places:
+    """Local errors of all layers, and of the code between them."""
+    forced = _forced_run(pair, matching)
+    rows, faults = [], []
+    before: Match | None = None
+    for match in matching.matches:
+        gap = _between(pair, match, forced)
+        own, arrays = _own(pair, match)
+        if gap is not None and not gap.agrees:
+            both, made = _through(pair, match, forced)
+            if both is not None and both.agrees:
+                own = both  # the code before the layer does what torch's layer does itself
+            elif gap.structural and both is not None:
+                own, arrays = both, made
+            else:
+                given = _between_arrays(match, forced)
+                faults.append(
+                    _fault(BETWEEN, f"{match.path}/input", match, before, gap, *given, pair.dtype)
+                )
+        if own is not None and not own.agrees:
+            faults.append(_fault(LAYER, match.path, match, before, own, *arrays, pair.dtype))
+        rows.append(
+            Row(
+                match,
+                _propagated(report, match),
+                None if own is None else _size(own),
+                None if gap is None else _size(gap),
+            )
+        )
+        before = match
+    faults += _behind(pair, matching, forced, before)
+    if not any(not fault.float32 for fault in faults):
+        faults += [f for m in reversed(matching.matches) if (f := _backward(pair, m)) is not None]
+    return Places(rows, faults)
+
+
+def _backward(pair: Pair, match: Match) -> Fault | None:
+    """The error of a layer's backward pass alone."""
+    torch, tf = match.torch[-1], match.tf[-1]
+    alone = len(match.torch) == len(match.tf) == 1
+    single = isinstance(torch.output, np.ndarray) and isinstance(tf.output, np.ndarray)
+    if not (alone and single and torch.replay_gradients and tf.replay_gradients):
+        return None
+    given = torch.output_gradient
+    if not isinstance(given, np.ndarray):
+        return None
+    try:
+        with modules.unmoved([torch.layer, tf.layer]):
+            left = torch.replay_gradients(torch.inputs, given)
+            moved = axes.to_tf(given, match.order).astype(tf.output.dtype)
+            right = tf.replay_gradients(modules.torch_inputs(match), moved)
+    except Exception:  # a layer that refuses is no evidence
+        return None
+    pairs = [
+        (a, b if b is None else axes.to_torch(b, match.input_order))
+        for a, b in zip(left.inputs, right.inputs, strict=False)
+    ]
+    pairs += [(a, right.parameters.get(name)) for name, a in left.parameters.items()]
+    for a, b in pairs:
+        if a is None or b is None or a.shape != np.shape(b):
+            continue
+        d = _compare(match.path, a, b, pair.dtype)
+        if not d.agrees:
+            return _fault(GRADIENT, f"grad/{match.path}", match, None, d, a, b, pair.dtype)
+    return None
+
+
+def _through(
+    pair: Pair, match: Match, forced: Forced | None
+) -> tuple[Difference | None, tuple[Any, Any]]:
+    """The error of the layer together with the code before it."""
+    output = None if forced is None else forced.outputs.get(match.tf[-1].path)
+    if output is None:
+        return None, (None, None)
+    return _against(match, output, pair.dtype)
+
+
+def _fault(
+    kind: str,
+    place: str,
+    match: Match | None,
+    before: Match | None,
+    d: Difference,
+    left: Any,
+    right: Any,
+    dtype: str,
+) -> Fault:
+    small = dtype == "float64" and _float32_sized(left, right)
+    return Fault(kind, place, match, before, _size(d), left, right, small)
+
+
+def _float32_sized(left: Any, right: Any) -> bool:
+    """Whether a float64 difference is no larger than one rounding to float32 makes it."""
+    a, b = np.asarray(left), np.asarray(right)
+    if a.shape != b.shape or a.dtype.kind != "f" or not a.size:
+        return False
+    finite = np.isfinite(a) & np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not finite.any():
+        return False
+    scale = float(np.abs(a[finite]).max())
+    return float(np.abs(a[finite] - b[finite]).max()) <= float32_inside_bound(scale)
+
+
+def _size(d: Difference) -> float:
+    return float("inf") if d.structural and d.problem != "non-finite" else float(d.max_abs)
+
+
+def _compare(name: str, left: Any, right: Any, dtype: str) -> Difference:
+    a, b = np.asarray(left), np.asarray(right)
+    kind = dtype if a.dtype.kind == "f" else str(a.dtype)
+    return compare_arrays(
+        a, b, name=name, sides=("torch", "tf"), tolerance=default_tolerance(kind), check_dtype=False
+    )
+
+
+def _own(pair: Pair, match: Match) -> tuple[Difference | None, tuple[Any, Any]]:
+    """The layer's own error, fed with its partner's input."""
+    made = modules.local(pair, match)
+    return (None, (None, None)) if made is None else _against(match, made, pair.dtype)
+
+
+def _against(
+    match: Match, made: Any, dtype: str
+) -> tuple[Difference | None, tuple[Any, Any]]:
+    """An output of the tf layer against torch's recorded one."""
+    call = replace(match.tf[-1], output=made)
+    worst: Difference | None = None
+    arrays: tuple[Any, Any] = (None, None)
+    for value in values.outputs(match.torch[-1], call):
+        if value.torch is None or value.tf is None:
+            continue
+        moved = _moved(value.torch, value.tf, match.order)
+        d = _compare(match.path, value.torch, moved, dtype)
+        if worst is None or (worst.agrees and not d.agrees):
+            worst, arrays = d, (value.torch, moved)
+    return worst, arrays
+
+
+def _moved(left: Any, right: Any, order: str) -> np.ndarray:
+    moved = axes.to_torch(np.asarray(right), order)
+    return moved if moved.shape == np.shape(left) else np.asarray(right)
+
+
+@dataclass
+class Forced:
+    """What a run with torch's outputs put in place of tf's own gave."""
+
+    inputs: dict[str, list[np.ndarray]]
+    outputs: dict[str, Any]
+    output: Any
+
+
+def _forced_run(pair: Pair, matching: Matching) -> Forced | None:
+    """Run the tf model with every paired layer handing on its partner's output."""
+    from parity.backends import get_backend
+    from parity.backends.keras_recorder import forced_call
+
+    partners = {match.tf[-1].path: match for match in matching.matches}
+
+    def force(path: str, output: Any) -> Any:
+        match = partners.get(path)
+        return output if match is None else _partner_output(match, output)
+
+    given = [modules.typed(a, pair.dtype) for a in pair.inputs["tf"]]
+    try:
+        with modules.without_dropout(pair.modules["tf"], "tf", pair.training):
+            with modules.unmoved([pair.modules["tf"]]):
+                calls, output = forced_call(
+                    get_backend("tf"), pair.modules["tf"], given, force, training=pair.training
+                )
+    except Exception:  # the user's code refuses the other side's values: the layers alone must do
+        return None
+    return Forced(
+        {call.path: call.inputs for call in calls}, {c.path: c.output for c in calls}, output
+    )
+
+
+def _partner_output(match: Match, output: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """torch's output in the form of the tf layer's: leaves without counterpart stay."""
+    leaves = list(output)
+    for value in match.outputs():
+        if value.index is None or value.torch is None or value.index >= len(leaves):
+            continue
+        moved = axes.to_tf(np.asarray(value.torch), match.order)
+        if moved.shape == leaves[value.index].shape:
+            leaves[value.index] = moved.astype(leaves[value.index].dtype)
+    return leaves
+
+
+def _between_arrays(match: Match, forced: Forced | None) -> tuple[Any, Any]:
+    given = None if forced is None else forced.inputs.get(match.tf[0].path)
+    if given is None:
+        return None, None
+    call = replace(match.tf[0], inputs=given)
+    worst: tuple[Any, Any] = (None, None)
+    for value in values.inputs(match.torch[0], call):
+        moved = _moved(value.torch, value.tf, match.input_order)
+        if worst[0] is None or np.shape(moved) != np.shape(value.torch):
+            worst = value.torch, moved
+        elif not np.array_equal(moved, value.torch):
+            return value.torch, moved
+    return worst
+
+
+def _between(pair: Pair, match: Match, forced: Forced | None) -> Difference | None:
+    """The error that the code before a layer makes by itself."""
+    given = None if forced is None else forced.inputs.get(match.tf[0].path)
+    if given is None:
+        return None
+    call = replace(match.tf[0], inputs=given)
+    worst: Difference | None = None
+    for value in values.inputs(match.torch[0], call):
+        moved = _moved(value.torch, value.tf, match.input_order)
+        d = _compare(match.path, value.torch, moved, pair.dtype)
+        if worst is None or (worst.agrees and not d.agrees):
+            worst = d
+    return worst
+
+
+def _behind(
+    pair: Pair, matching: Matching, forced: Forced | None, before: Match | None
+) -> list[Fault]:
+    """Errors of the code behind the last layer."""
+    if forced is None:
+        return []
+    from parity.trace import flatten
+
+    left = [a for _, a in flatten(pair.records["torch"].output)]
+    right = [np.asarray(a) for _, a in flatten(forced.output)]
+    found = []
+    for a, b in zip(left, right, strict=False):
+        order = axes.choose(np.shape(a), np.shape(b), said=None, carried=matching.last_order)
+        moved = _moved(a, b, order)
+        d = _compare("output", a, moved, pair.dtype)
+        if not d.agrees and not found:
+            found.append(_fault(OUTPUT, "output", None, before, d, a, moved, pair.dtype))
+    return found
+
+
+def _propagated(report: Report, match: Match) -> float:
+    found = [
+        float("inf") if e.worst.structural else e.worst.max_abs
+        for e in report.entries
+        if e.name.startswith(f"forward/{match.path}/output")
+    ]
+    return max(found, default=0.0)
+
+
+def gradient_place(report: Report, matching: Matching) -> str | None:
+    """The layer at which the gradients part first, going backwards; None if they do not."""
+    for entry in report.failing:
+        if entry.name.startswith(("grad", "state")):
+            return entry.name
+    return None
+
+
+def table(places: Places, faults: Sequence[Fault]) -> list[Mapping[str, Any]]:
+    """The rows as plain data for the report."""
+    at = {id(f.match): f for f in faults if f.kind == LAYER and f.match is not None}
+    before = {id(f.match): f for f in faults if f.kind == BETWEEN and f.match is not None}
+    rows = []
+    for row in places.rows:
+        fault = at.get(id(row.match)) or before.get(id(row.match))
+        verdict = "agree"
+        if fault is not None:
+            verdict = "float32" if fault.float32 else ("differs" if id(row.match) in at else "input")
+        rows.append(
+            {
+                "torch": row.match.path,
+                "tf": row.match.tf_path,
+                "kind": row.match.kind,
+                "propagated": row.propagated,
+                "local": row.local,
+                "between": row.between,
+                "verdict": verdict,
+                "order": row.match.order,
+                **({"where": row.match.where} if row.match.where else {}),
+            }
+        )
+    return rows
+
+
+__all__ = ["SIDES", "Fault", "Places", "Row", "gradient_place", "localise", "table"]

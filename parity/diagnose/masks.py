@@ -1,0 +1,245 @@
+"""Hypotheses about masks and operands: a mask missing, another mask, another value, a shift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from parity.debug.sites import Site
+from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.diagnose.operations import calls, floating, suspects_first
+
+Source = Callable[[Any], Any]
+
+
+def masks(bench: Bench) -> Iterator[Hypothesis]:
+    """A value that is multiplied by a mask on the torch side only, or by another mask."""
+    from parity.backends import tf_edits as edits
+
+    sources = list(_binary(bench))
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        if value is None or not floating(bench, site) or site.op in ("Fill", "Identity"):
+            continue
+        for label, shape, source in sources:
+            if not _fits(shape, value.array.shape):
+                continue
+            for name, function in _TRANSFORMS.items():
+                if len(shape) == 0 and name not in ("mask", "inverse"):
+                    continue
+                change = edits.at(site, _masked(source, function))
+                facts = {"mask": label, "form": name}
+                rank = 1.2 if name in ("mask", "inverse") else 1.4
+                yield Hypothesis("mask-missing", Change((change,)), facts, site, rank)
+            if site.op == "Mul":
+                yield from _other_mask(site, value, label, shape, source)
+
+
+def _other_mask(
+    site: Site, value: Any, label: str, shape: tuple[int, ...], source: Source
+) -> Iterator[Hypothesis]:
+    from parity.backends import tf_edits as edits
+
+    for index in (0, 1):
+        array = edits.array(value.call.inputs[index])
+        if array is None or array.shape != shape or not _is_binary(array):
+            continue
+        for name, function in _TRANSFORMS.items():
+            wanted = edits.operand(index, _cast_like(index, source, function))
+            facts = {"mask": label, "form": name}
+            change = Change((edits.at(site, wanted),))
+            yield Hypothesis("mask-other", change, facts, site, 1.1)
+
+
+def _cast_like(index: int, source: Source, function: Callable[[Any], Any]) -> Source:
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    def value(call: Any) -> Any:
+        wanted = edits.tensor(call.inputs[index]).dtype
+        return function(tf.cast(source(call), wanted))
+
+    return value
+
+
+def _binary(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
+    """Arrays of zeros and ones: inputs, pairs of them, and values made on the way."""
+    from parity.backends import tf_edits as edits
+
+    inputs = {
+        n: np.asarray(a) for n, a in bench.inputs["tf"].items() if _is_binary(np.asarray(a))
+    }
+    for name, array in inputs.items():
+        yield name, array.shape, _fixed(array)
+    for a, x in inputs.items():
+        for b, y in inputs.items():
+            if a < b and x.shape == y.shape:
+                either = np.maximum(x.astype(float), y.astype(float))
+                yield f"{a} or {b}", x.shape, _fixed(either)
+            if a != b and x.shape == y.shape:
+                only = x.astype(float) * (1 - y.astype(float))
+                yield f"{a} and not {b}", x.shape, _fixed(only)
+    for site, values in bench.sites.items():
+        arrays = [v.array for v in values]
+        if site.op in ("Identity", "ReadVariableOp") or any(a.ndim == 0 for a in arrays[:1]):
+            if not (arrays and arrays[0].ndim == 0 and len(arrays) > 1):
+                continue
+        if all(set(np.unique(a)) <= {0, 1} for a in arrays) and len(
+            {float(x) for a in arrays for x in np.unique(a)}
+        ) == 2:
+            yield site.source or site.op, arrays[0].shape, edits.latest(site)
+
+
+def _is_binary(array: np.ndarray) -> bool:
+    return array.dtype.kind in "fiub" and array.size > 1 and set(np.unique(array)) == {0, 1}
+
+
+def _fixed(array: np.ndarray) -> Source:
+    return lambda call: array
+
+
+def _fits(mask: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    if len(mask) > len(shape):
+        return False
+    return all(m in (1, s) for m, s in zip(mask[::-1], shape[::-1], strict=False)) or (
+        mask == shape[: len(mask)]
+    )
+
+
+def _shift(fill: float, step: int) -> Callable[[Any], Any]:
+    import tensorflow as tf
+
+    def function(mask: Any) -> Any:
+        edge = tf.fill(tf.shape(mask[:1]), tf.cast(fill, mask.dtype))
+        return tf.concat([edge, mask[:-1]] if step > 0 else [mask[1:], edge], 0)
+
+    return function
+
+
+def _cumulated(exclusive: bool) -> Callable[[Any], Any]:
+    import tensorflow as tf
+
+    return lambda mask: tf.math.cumprod(mask, 0, exclusive=exclusive)
+
+
+_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "mask": lambda m: m,
+    "inverse": lambda m: 1 - m,
+    "mask, one step later": lambda m: _shift(1.0, 1)(m),
+    "mask, one step earlier": lambda m: _shift(1.0, -1)(m),
+    "inverse, one step later": lambda m: _shift(1.0, 1)(1 - m),
+    "inverse, one step earlier": lambda m: _shift(1.0, -1)(1 - m),
+    "cumulative": lambda m: _cumulated(False)(m),
+    "cumulative inverse": lambda m: _cumulated(False)(1 - m),
+    "cumulative, up to the step before": lambda m: _cumulated(True)(m),
+    "cumulative inverse, up to the step before": lambda m: _cumulated(True)(1 - m),
+}
+
+
+def _masked(source: Source, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    import tensorflow as tf
+
+    def change(call: Any) -> Any:
+        value = call.run()
+        mask = function(tf.cast(source(call), value.dtype))
+        while mask.shape.rank < value.shape.rank and mask.shape[-1] != value.shape[-1]:
+            mask = mask[..., None]
+        return tf.where(mask == 0, tf.zeros_like(value), value * mask)
+
+    return change
+
+
+def operands(bench: Bench) -> Iterator[Hypothesis]:
+    """Another value in the place of an operand: an input, or one made on the way."""
+    from parity.backends import tf_edits as edits
+
+    inputs = {n: np.asarray(a) for n, a in bench.inputs["tf"].items()}
+    order = list(bench.sites)
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        if value is None or value.array.dtype.kind != "f":
+            continue
+        for index, given in enumerate(value.call.inputs[:3]):
+            array = edits.array(given)
+            if array is None or array.dtype.kind != "f" or array.ndim == 0:
+                continue
+            for name, other in inputs.items():
+                if other.shape == array.shape and other.dtype.kind == "f" and not np.array_equal(
+                    other.astype(array.dtype), array
+                ):
+                    yield _substituted(site, index, name, lambda call, o=other: o)
+            for source in order[: order.index(site)]:
+                held = bench.sites[source][0].array
+                if source.op in ("Identity", "Fill") or held.shape != array.shape:
+                    continue
+                if held.dtype == array.dtype and not np.array_equal(held, array):
+                    yield _substituted(site, index, source.source or source.op,
+                                       edits.latest(source))  # fmt: skip
+
+
+def _substituted(site: Site, index: int, name: str, source: Source) -> Hypothesis:
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    def value(call: Any) -> Any:
+        return tf.cast(source(call), edits.tensor(call.inputs[index]).dtype)
+
+    change = Change((edits.at(site, edits.operand(index, value)),))
+    return Hypothesis("other-operand", change, {"wanted": name, "index": index}, site, 1.6)
+
+
+def shifts(bench: Bench) -> Iterator[Hypothesis]:
+    """A value one step early or late, or in reverse."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        if value is None or not floating(bench, site) or value.array.ndim == 0:
+            continue
+        for axis in {0, value.array.ndim - 1}:
+            if value.array.shape[axis] < 2:
+                continue
+            for name, function in _SHIFTS.items():
+                def moved(x: Any, f: Any = function, axis: int = axis) -> Any:
+                    swap = [axis, *(i for i in range(x.shape.rank) if i != axis)]
+                    back = list(np.argsort(swap))
+                    return tf.transpose(f(tf.transpose(x, swap)), back)
+
+                change = Change((edits.at(site, edits.after(moved)),))
+                cause = "reversed-axis" if name == "reversed" else "off-by-one"
+                yield Hypothesis(cause, change, {"form": name, "axis": axis}, site, 1.5)
+
+
+def _reversed(x: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.reverse(x, [0])
+
+
+def _rolled(step: int) -> Callable[[Any], Any]:
+    import tensorflow as tf
+
+    return lambda x: tf.roll(x, step, 0)
+
+
+def _edge(step: int) -> Callable[[Any], Any]:
+    import tensorflow as tf
+
+    return lambda x: tf.concat([x[:1], x[:-1]] if step > 0 else [x[1:], x[-1:]], 0)
+
+
+_SHIFTS: dict[str, Callable[[Any], Any]] = {
+    "one step later": lambda x: _shift(0.0, 1)(x),
+    "one step earlier": lambda x: _shift(0.0, -1)(x),
+    "one step later, first repeated": lambda x: _edge(1)(x),
+    "one step earlier, last repeated": lambda x: _edge(-1)(x),
+    "rolled by one": lambda x: _rolled(1)(x),
+    "rolled back by one": lambda x: _rolled(-1)(x),
+    "reversed": lambda x: _reversed(x),
+}
