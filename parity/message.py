@@ -46,6 +46,7 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
     first = report.first_divergence
     if first is not None:
         lines += first_difference(report, first)
+        lines += source_lines(report, first)
     lines += [line for p in report.problems for line in wrap(problem_text(p), "  ")]
     lines += [line for cause in report.causes for line in wrap(cause_text(cause), "  ")]
     shown = list(report.entries if verbosity >= 2 else report.failing)
@@ -102,6 +103,18 @@ def who_is_off(entry: Entry) -> list[str]:
         return [f"both are within tolerance of the reference ({errors})"]
     verb = "is" if len(off) == 1 else "are"
     return [f"{' and '.join(off)} {verb} off the float64 reference (errors: {errors})"]
+
+
+def source_lines(report: Report, entry: Entry) -> list[str]:
+    """Where the sides' code stands: of the side that is off, else of both."""
+    sources = report.subject.get("source") or {}
+    off = [
+        next(side for side in d.sides if side != "reference")
+        for d in entry.differences
+        if "reference" in d.sides and not d.agrees
+    ]
+    sides = [s for s in sources if s in off] or [s for s in sources if s != "reference"]
+    return [f"  {side} is in {printable(str(sources[side]))}" for side in sides]
 
 
 def table(entries: list[Entry]) -> list[str]:

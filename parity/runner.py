@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import linecache
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -83,8 +85,22 @@ def _run(
             "dtype": dtype,
             "mode": mode,
             "device": device,
+            "source": {side.name: _definition(side.impl, check.name) for side in sides.values()},
         },
     )
+
+
+def _definition(module: ModuleType, name: str) -> str:
+    """``path:line`` of the function, class or method of this name; of the file where none is."""
+    file = module.__file__ or module.__name__
+    path = os.path.relpath(file) if os.path.isabs(file) else file
+    try:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError):  # a planted module has no file of its own
+        return path
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    lines = [n.lineno for n in ast.walk(tree) if isinstance(n, kinds) and n.name == name]
+    return f"{path}:{min(lines)}" if lines else path
 
 
 @contextmanager

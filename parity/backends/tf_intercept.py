@@ -17,7 +17,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework.op_def_pb2 import OpDef
 from tensorflow.python import pywrap_tfe
-from tensorflow.python.eager import backprop, context, execute
+from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.framework import op_def_registry
 
 from parity.debug.sites import Site, chain_of
@@ -55,7 +55,7 @@ class OpCall:
         given = self.inputs if inputs is None else inputs
         named = self.attributes if attributes is None else attributes
         flat = [part for pair in named.items() for part in pair]
-        return self.session.execute(op or self.op, [*given, *flat])
+        return self.session.execute(op or self.op, [*as_tensors(op or self.op, given), *flat])
 
     @property
     def outputs(self) -> list[Any]:
@@ -95,9 +95,10 @@ class Session:
         count = _input_count(op)
         if op.startswith(_APPLY):
             _refuse_mixed(op, arguments[:count])
-        call = self._call(
-            op, list(arguments[:count]), _pairs(arguments[count:]), sys._getframe(2)
-        )
+        inputs = [tf.convert_to_tensor(x) if isinstance(x, tf.Variable) else x
+                  for x in arguments[:count]]  # fmt: skip
+        arguments = (*inputs, *arguments[count:])
+        call = self._call(op, inputs, _pairs(arguments[count:]), sys._getframe(2))
         call.output = self._run(call, handle, name, arguments)
         self._keep(call)
         return call.output
@@ -121,6 +122,8 @@ class Session:
             self._inside = True  # operations that the edit itself asks for are not edited
             try:
                 changed = self.edit(call)
+            except core._FallbackException as error:
+                raise RuntimeError(f"{call.op}: the edit cannot run") from error
             finally:
                 self._inside = False
             if changed is not PASS:
@@ -152,6 +155,27 @@ class Session:
         """Stands in for ``record_gradient``: what an edit made has its own gradient already."""
         if not any(id(t) in self._replaced for t in outputs):
             _record(op, inputs, attrs, outputs)
+
+
+def as_tensors(op: str, inputs: Sequence[Any]) -> list[Any]:
+    """Inputs as tensors, in the dtypes that the operation needs: the fast path takes no others."""
+    definition: OpDef | None = op_def_registry.get(op)
+    arguments = list(definition.input_arg) if definition is not None else []
+    if len(arguments) != len(inputs):
+        return list(inputs)
+    kinds = {
+        a.type_attr: x.dtype
+        for a, x in zip(arguments, inputs, strict=True)
+        if a.type_attr and isinstance(x, tf.Tensor)
+    }
+    found = []
+    for argument, value in zip(arguments, inputs, strict=True):
+        if isinstance(value, tf.Tensor) or argument.number_attr or argument.type_list_attr:
+            found.append(value)
+            continue
+        dtype = tf.as_dtype(argument.type) if argument.type else kinds.get(argument.type_attr)
+        found.append(tf.convert_to_tensor(value, dtype=dtype))
+    return found
 
 
 def _refuse_mixed(op: str, inputs: Sequence[Any]) -> None:

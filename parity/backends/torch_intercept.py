@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,8 +70,115 @@ def _array(tensor: torch.Tensor) -> np.ndarray | None:
             return None
 
 
+@dataclass
+class TorchStep:
+    """One step of a torch optimizer: what it had, what it was given, what it made of it."""
+
+    optimizer: Any
+    parameters: list[Any]
+    gradients: list[np.ndarray | None]
+    before: list[np.ndarray]
+    settings: list[dict[str, Any]]
+    after: list[np.ndarray] = field(default_factory=list)
+
+
+@dataclass
+class TorchRecord:
+    """What torch executed, the settings of the objects that took part, and optimizer steps."""
+
+    calls: list[TorchCall] = field(default_factory=list)
+    settings: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    steps: list[TorchStep] = field(default_factory=list)
+
+
 @contextmanager
-def intercept() -> Iterator[list[TorchCall]]:
+def intercept() -> Iterator[TorchRecord]:
     """Record what torch executes inside."""
-    with Recorder() as recorder:
-        yield recorder.calls
+    record, seen = TorchRecord(), set()
+
+    def module_called(module: Any, inputs: Any) -> None:
+        if id(module) not in seen:
+            seen.add(id(module))
+            record.settings.append((type(module).__name__, _plain(vars(module))))
+
+    def stepping(optimizer: Any, args: Any, kwargs: Any) -> None:
+        record.steps.append(_step(optimizer))
+        if id(optimizer) not in seen:
+            seen.add(id(optimizer))
+            group = optimizer.param_groups[0]
+            record.settings.append((type(optimizer).__name__, _plain(group)))
+
+    def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
+        record.steps[-1].after = [_copy(p) for p in record.steps[-1].parameters]
+
+    hooks = [
+        torch.nn.modules.module.register_module_forward_pre_hook(module_called),
+        torch.optim.optimizer.register_optimizer_step_pre_hook(stepping),
+        torch.optim.optimizer.register_optimizer_step_post_hook(stepped),
+    ]
+    recorder = Recorder()
+    record.calls = recorder.calls
+    try:
+        with recorder, _initialisers(record):
+            yield record
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def _initialisers(record: TorchRecord) -> Iterator[None]:
+    """Calls of ``torch.nn.init`` with their arguments, which are otherwise lost."""
+    kept = {}
+
+    def wrapped(name: str, original: Any) -> Any:
+        signature = inspect.signature(original)
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                record.settings.append((f"nn.init.{name}", _plain(bound.arguments)))
+            except TypeError:  # the call itself will say so
+                pass
+            return original(*args, **kwargs)
+
+        return function
+
+    for name, original in vars(torch.nn.init).items():
+        if name.endswith("_") and not name.startswith("_") and callable(original):
+            kept[name] = original
+    try:
+        for name, original in kept.items():
+            setattr(torch.nn.init, name, wrapped(name, original))
+        yield
+    finally:
+        for name, original in kept.items():
+            setattr(torch.nn.init, name, original)
+
+
+def _step(optimizer: Any) -> TorchStep:
+    parameters, settings = [], []
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameters.append(parameter)
+            settings.append({k: v for k, v in group.items() if k != "params"})
+    gradients = [None if p.grad is None else _copy(p.grad) for p in parameters]
+    return TorchStep(optimizer, parameters, gradients, [_copy(p) for p in parameters], settings)
+
+
+def _copy(tensor: Any) -> np.ndarray:
+    found = _array(tensor)
+    return np.zeros(0) if found is None else found
+
+
+def _plain(values: Any) -> dict[str, Any]:
+    found = {}
+    for name, value in dict(values).items():
+        if name.startswith("_") or name == "params":
+            continue
+        if value is None or isinstance(value, (bool, int, float, str)):
+            found[name] = value
+        elif isinstance(value, (tuple, list)) and all(isinstance(v, float) for v in value):
+            found.update({f"{name}[{i}]": v for i, v in enumerate(value)})
+    return found

@@ -189,7 +189,7 @@ def _widen(
     """
     slots = {side: _mirror(values[side], wide[side]) for side in SIDES}
     for moved in plan.moved:
-        left, right = (slots[side].get(transfer.key(getattr(moved, side))) for side in SIDES)
+        left, right = (slots[side].get(key) for side, key in zip(SIDES, moved.keys, strict=True))
         if left is None or right is None:
             continue
         value = left.get()
@@ -209,8 +209,10 @@ def _same_in_float32(moved: transfer.Moved) -> bool:
 def _mirror(module: Any, twin: Any) -> dict[Any, Any]:
     """Slot of the original (by its tensors) -> slot of the twin: same class, same order."""
     return {
-        transfer.key(a): b
-        for a, b in zip(weights.slots(module), weights.slots(twin), strict=False)
+        key: b
+        for (key, a), b in zip(
+            transfer.keyed(weights.slots(module)).items(), weights.slots(twin), strict=False
+        )
         if a.path == b.path or a.shape == b.shape
     }
 

@@ -163,8 +163,8 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
     for moved in reversed(plan.moved):
         if not moved.torch.trainable or not moved.tf.trainable:
             continue
-        a = gradients[0].get(transfer.key(moved.torch))
-        b = gradients[1].get(transfer.key(moved.tf))
+        a = gradients[0].get(moved.keys[0])
+        b = gradients[1].get(moved.keys[1])
         if a is None and b is None:
             continue
         if b is not None and a is not None and b.size == a.size:
@@ -191,7 +191,8 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
 def _by_handle(pair: Pair, side: str) -> dict[Any, np.ndarray | None]:
     """The recorded gradients by the tensors that they belong to."""
     found = pair.records[side].parameter_gradients
-    return {transfer.key(s): found[s.path] for s in weights.slots(pair.modules[side]) if s.path in found}
+    slots = transfer.keyed(weights.slots(pair.modules[side]))
+    return {key: found[slot.path] for key, slot in slots.items() if slot.path in found}
 
 
 def add(out: Mapping[str, Trace], name: str, value: Any, order: str) -> None:

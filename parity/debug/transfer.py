@@ -30,6 +30,7 @@ class Moved:
         name: torch's path of it (``l1/kernel``); ``tf_name`` the tf side's.
         torch, tf: the slots.
         match: the paired layers that hold it; None for a model's own parameters.
+        keys: of both slots, as :func:`keyed` makes them.
         rows: where each row of the tf kernel stands in torch's, behind a channels-last flattening.
     """
 
@@ -38,6 +39,7 @@ class Moved:
     torch: Slot
     tf: Slot
     match: Match | None = None
+    keys: tuple[Any, Any] = (None, None)
     rows: np.ndarray | None = None
 
 
@@ -106,7 +108,18 @@ def _plan_match(made: Plan, match: Match, seen: Mapping[str, set[int]]) -> None:
                     )
                 )  # fmt: skip
             else:
-                made.moved.append(Moved(f"{owner}/{name}", f"{other}/{name}", a, b, match))
+                keys = (_key_in(match.torch, a), _key_in(match.tf, b))
+                made.moved.append(Moved(f"{owner}/{name}", f"{other}/{name}", a, b, match, keys))
+
+
+def _key_in(calls: Sequence[LayerCall], slot: Slot) -> Any:
+    """The key of a slot of one of these layers."""
+    for call in calls:
+        slots = _slots(call.layer)
+        for key, found in keyed(slots).items():
+            if found.path == slot.path and found.natives == slot.natives:
+                return key
+    return None
 
 
 def _parts_of(match: Match, side: str) -> dict[str, dict[str, Slot]]:
@@ -200,7 +213,9 @@ def _plan_own(made: Plan, modules: Mapping[str, Any], seen: Mapping[str, set[int
             )
             del right[other]
         else:
-            made.moved.append(Moved(path, other, slot, right.pop(other)))
+            partner = right.pop(other)
+            keys = tuple((tuple(map(id, s.natives)), 0) for s in (slot, partner))
+            made.moved.append(Moved(path, other, slot, partner, None, (keys[0], keys[1])))
     made.problems += [_lone(path, slot, "tf") for path, slot in right.items()]
 
 
@@ -234,9 +249,18 @@ def _spread(a: Slot, b: Slot) -> bool:
     return a.kind == b.kind == "prelu" and a.shape == (1,)
 
 
-def key(slot: Slot) -> Any:
-    """A slot of the whole module and one of the layer alone are the same by their tensors."""
-    return (*map(id, slot.natives), slot.path.rpartition("/")[2])
+def keyed(slots: Sequence[Slot]) -> dict[Any, Slot]:
+    """Slots by the tensors that they are made of, which tell them whatever path leads there.
+
+    Slots that share their tensors (packed query, key and value) are told apart by their order.
+    """
+    found: dict[Any, Slot] = {}
+    for slot in slots:
+        handles, number = tuple(map(id, slot.natives)), 0
+        while (handles, number) in found:
+            number += 1
+        found[handles, number] = slot
+    return found
 
 
 def settle_flattening(matching: Matching, made: Plan) -> None:
