@@ -21,6 +21,8 @@ pytest_plugins = ("pytester",)
 for variable in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Inductor would compile and run a probe for each vector extension first: 6 s of a cold run.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 
 class _TorchFirst(MetaPathFinder):

@@ -218,8 +218,12 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
         f"{printable(str(d['error']))}"
     ),
     "retrace": lambda name, d: (
-        f"{d['side']} traced {name} {d['traces']} times, declared {d['declared']}: something "
-        "in its arguments changes from call to call (a Python number, a shape)"
+        f"{d['side']} traced {name} {d['traces']} times, declared {d['declared']}: "
+        + (
+            "something in its arguments changes from call to call (a Python number, a shape)"
+            if d["traces"] > d["declared"]
+            else "a branch that should have a graph of its own shares one, or nothing was compiled"
+        )
     ),
     "parted": lambda name, d: (
         f"the {d.get('who', 'sides')} parted first, at step {d.get('step')}: field "

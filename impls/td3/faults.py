@@ -263,6 +263,28 @@ MUTANTS = (
         mode="xla",
     ),
     Mutant(
+        id="delay-frozen-by-tracing",
+        find='made: Tensors = self._critic_step(*fields, draws["noise"])\n'
+        "        if self.step % self.config.policy_delay == 0:\n"
+        '            made |= self._actor_step(batch["observation"])\n'
+        "        return made",
+        replace="""
+        def whole(observation: tf.Tensor, *others: tf.Tensor) -> Tensors:
+            made = self._critic_links(observation, *others)
+            if self.step % self.config.policy_delay == 0:
+                made |= self._actor_links(observation)
+            return made
+
+        self._critic_step = getattr(self, "_whole", None) or self.compiled(whole)
+        self._whole = self._critic_step
+        return self._whole(*fields, draws["noise"])""",
+        caught_by="lockstep.update",
+        because="one graph for the whole update: whether it is delayed is asked while tracing only",
+        case="pendulum-compiled",
+        mode="xla",
+        dtype="float32",
+    ),
+    Mutant(
         id="traced-anew-in-every-update",
         find='made |= self._actor_step(batch["observation"])',
         replace='made |= self.compiled(self._actor_links)(batch["observation"])',

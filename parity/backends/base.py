@@ -53,6 +53,8 @@ class LayerCall:
         where: ``file.py:12: source`` of the user's line that called the layer; empty where a
             model of the framework's own did (functional, sequential).
         replay: calls this layer again as it was called, with other values for ``inputs``.
+        rerun: ``rerun(layer, inputs, **keywords)``: likewise with another layer, and with keywords
+            of the call replaced.
         replay_gradients: likewise its backward pass alone, ``(inputs, output gradient)``.
     """
 
@@ -66,6 +68,7 @@ class LayerCall:
     names: tuple[str, ...] = ()
     where: str = ""
     replay: Callable[[Sequence[np.ndarray]], Any] | None = field(default=None, repr=False)
+    rerun: Callable[..., Any] | None = field(default=None, repr=False)
     replay_gradients: Callable[[Sequence[np.ndarray], Any], LayerGradients] | None = field(
         default=None, repr=False
     )

@@ -121,6 +121,7 @@ class Recorder:
         arrays = tf.nest.map_structure(_array, output)
         call = LayerCall(path, kind, inputs, arrays)
         call.replay, call.replay_gradients = again.output, again.gradients
+        call.rerun = again.of_other
         self.calls.append(call)
         self.outputs.append(output)
 
@@ -174,6 +175,11 @@ class _Again:
     def output(self, inputs: Sequence[np.ndarray]) -> Any:
         return tf.nest.map_structure(_array, self._call([tf.constant(a) for a in inputs]))
 
+    def of_other(self, layer: Any, inputs: Sequence[np.ndarray], **keywords: Any) -> Any:
+        args, kwargs = self._arguments
+        other = type(self)(self._backend, layer, args, {**kwargs, **keywords})
+        return other.output(inputs)
+
     def gradients(self, inputs: Sequence[np.ndarray], output_gradient: Any) -> LayerGradients:
         tensors = [tf.constant(a) for a in inputs]
         slots = [slot for slot in self._slots() if slot.trainable]
@@ -215,7 +221,9 @@ class _Again:
 class _Activation(_Again):
     """The activation of a layer, on its own."""
 
-    def __init__(self, backend: Backend, activation: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, backend: Backend, activation: Callable[[Any], Any], *_: Any
+    ) -> None:
         super().__init__(backend, activation, (tf.constant(0.0),), {})
 
     def _slots(self) -> list[Any]:

@@ -11,6 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -112,9 +117,9 @@ def intercept() -> Iterator[TorchRecord]:
         record.steps[-1].after = [_copy(p) for p in record.steps[-1].parameters]
 
     hooks = [
-        torch.nn.modules.module.register_module_forward_pre_hook(module_called),
-        torch.optim.optimizer.register_optimizer_step_pre_hook(stepping),
-        torch.optim.optimizer.register_optimizer_step_post_hook(stepped),
+        register_module_forward_pre_hook(module_called),
+        register_optimizer_step_pre_hook(stepping),
+        register_optimizer_step_post_hook(stepped),
     ]
     recorder = Recorder()
     record.calls = recorder.calls

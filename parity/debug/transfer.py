@@ -117,7 +117,7 @@ def _key_in(calls: Sequence[LayerCall], slot: Slot) -> Any:
     for call in calls:
         slots = _slots(call.layer)
         for key, found in keyed(slots).items():
-            if found.path == slot.path and found.natives == slot.natives:
+            if found.path == slot.path and key[0] == tuple(map(id, slot.natives)):
                 return key
     return None
 

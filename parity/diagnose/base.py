@@ -134,6 +134,9 @@ class Bench:
         self.torch, self.tf = base.traces["torch"], base.traces["tf"]
         self.applied = Change()
         self.torch_settings: list[tuple[str, Mapping[str, Any]]] = []
+        self.torch_steps: list[Any] = []
+        self.keras_objects: list[Any] = []
+        self.keras_steps: list[Any] = []
         self.tried = 0
         self.deadline = time.monotonic() + seconds
         self._torch_outcome = base.outcomes["torch"]
@@ -143,26 +146,36 @@ class Bench:
 
     def record(self) -> None:
         """Run both sides with every intermediate recorded; tf under the changes applied so far."""
-        from parity.backends import tf_edits, tf_intercept, torch_intercept
+        from parity.backends import (
+            keras_objects,
+            keras_steps,
+            tf_edits,
+            tf_intercept,
+            torch_intercept,
+        )
 
-        calls: list[Any] = []
+        records: list[Any] = []
 
         @contextmanager
         def watch() -> Iterator[None]:
             with torch_intercept.intercept() as seen:
-                try:
-                    yield
-                finally:
-                    calls[:] = seen
+                records.append(seen)
+                yield
 
         self.callers["torch"](self.inputs["torch"], self.dtype, inside=watch)
-        self.theirs = torch_values(calls, self._typed("torch"))
+        self.theirs = torch_values(records[-1].calls, self._typed("torch"))
+        self.torch_settings = records[-1].settings
+        self.torch_steps = records[-1].steps
         sessions: list[Any] = []
 
         def recording(edit: Any) -> AbstractContextManager[Any]:
             @contextmanager
             def inside() -> Iterator[None]:
-                with tf_intercept.intercept(edit, record=True) as session:
+                with (
+                    keras_objects.objects() as self.keras_objects,
+                    keras_steps.steps() as self.keras_steps,
+                    tf_intercept.intercept(edit, record=True) as session,
+                ):
                     sessions.append(session)
                     yield
 

@@ -20,6 +20,9 @@ from parity.random import distributions as dist
 from parity.random.ops import Ops
 
 Shape = int | Sequence[int]
+#: Normals are computed for a multiple of this many blocks. TensorFlow's logarithm of the ragged end
+#: of an array differs in the last digit from that of a whole vector, and so would depend on size.
+WHOLE_VECTORS = 16
 
 
 class Draws(ABC):
@@ -131,10 +134,9 @@ class Draws(ABC):
         shape = check.check_shape(shape)
         check.check_dtype(dtype, check.FLOATS)
         count = check.size_of(shape)
-        if dtype == "float32":
-            z = self._blocks(-(-count // 4), dist.normal32(self._ops), 4, dtype)
-        else:
-            z = self._blocks(-(-count // 2), dist.normal64(self._ops), 2, dtype)
+        columns, column = (4, dist.normal32) if dtype == "float32" else (2, dist.normal64)
+        blocks = -(-count // (columns * WHOLE_VECTORS)) * WHOLE_VECTORS
+        z = self._blocks(blocks, column(self._ops), columns, dtype)
         return self._ops.reshape(z[:count], shape)
 
     def bernoulli(self, p: Any, shape: Shape) -> Any:

@@ -77,7 +77,7 @@ def _first_weights(module: torch.nn.Module, model: Any) -> tuple[Values, Values]
     layers = zip(copying.torch_layers(module), copying.keras_layers(model), strict=False)
     for number, (ours, theirs) in enumerate(layers):
         weights = next(ours.parameters(), None), next(iter(theirs.trainable_variables), None)
-        if weights[0] is not None and weights[1] is not None:
+        if weights[0] is not None and weights[0].requires_grad and weights[1] is not None:
             if weights[0].numel() == np.prod(weights[1].shape):
                 left[f"weight/{number}"], right[f"weight/{number}"] = weights
     return left, right
@@ -263,8 +263,9 @@ def _named(given: Any) -> Values:
 
 
 def _apart(left: Values, right: Values, *, moved: bool) -> tuple[float, str]:
+    if len(left) != len(right):
+        return float("inf"), f"{len(left)} values against {len(right)}"
     if set(left) != set(right):
-        assert len(left) == len(right), f"{list(left)} against {list(right)}"
         right = dict(zip(left, right.values(), strict=True))
     worst, where = 0.0, ""
     for name, a in left.items():
