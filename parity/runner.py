@@ -92,7 +92,7 @@ def _run(
 
 def _definition(module: ModuleType, name: str) -> str:
     """``path:line`` of the function, class or method of this name; of the file where none is."""
-    file = module.__file__ or module.__name__
+    file = getattr(module, "__file__", None) or module.__name__
     path = os.path.relpath(file) if os.path.isabs(file) else file
     try:
         tree = ast.parse(Path(file).read_text(encoding="utf-8"))

@@ -134,8 +134,8 @@ def tanh_gaussian_sample_vjp(
 ) -> dict[str, Array]:
     std, of_density = np.exp(log_std), cotangents["1"][..., None]
     u = mean + std * noise
-    half = (np.asarray(high) - np.asarray(low)) / 2.0
-    of_u = cotangents["0"] * half / np.cosh(u) ** 2 + of_density * 2.0 * np.tanh(u)
+    squashed = cotangents["0"] * np.exp(_log_slope(u, low, high))
+    of_u = squashed + of_density * 2.0 * np.tanh(u)
     return {"mean": of_u, "log_std": _rows_to(log_std, of_u * std * noise - of_density)}
 
 
@@ -178,8 +178,7 @@ def tanh_gaussian_mode(mean: Any, *, low: Any = -1.0, high: Any = 1.0) -> Any:
 def tanh_gaussian_mode_vjp(
     *, cotangents: Cotangents, mean: Array, low: Any = -1.0, high: Any = 1.0
 ) -> dict[str, Array]:
-    half = (np.asarray(high) - np.asarray(low)) / 2.0
-    return {"mean": cotangents["value"] * half / np.cosh(mean) ** 2}
+    return {"mean": cotangents["value"] * np.exp(_log_slope(mean, low, high))}
 
 
 def _log_softmax(logits: Array) -> Array:
@@ -198,4 +197,4 @@ def _log_slope(u: Array, low: Any, high: Any) -> Array:
 def _rows_to(shared: Array, gradient: Array) -> Array:
     """The gradient of an array that the rows may share: summed over the axes it lacks."""
     missing = gradient.ndim - shared.ndim
-    return gradient.sum(axis=tuple(range(missing)))
+    return np.asarray(gradient.sum(axis=tuple(range(missing))))

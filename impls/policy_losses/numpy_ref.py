@@ -95,7 +95,7 @@ def clipped_surrogate_loss(
 
     def loss(new: float, old: float, a: float) -> float:
         limit = 1.0 + clip if a >= 0.0 else 1.0 - clip
-        return -min(np.exp(new - old) * a, limit * a)
+        return -min(float(np.exp(new - old)) * a, limit * a)
 
     return _reduce(_each(loss, log_prob, old_log_prob, advantage), reduction)
 

@@ -12,6 +12,7 @@ from parity.checks.function import FunctionCheck
 Inputs = Callable[[np.random.Generator], dict[str, np.ndarray]]
 NONE = {"reduction": "none"}
 BOTH = ("eager", "xla")
+COMPILED = ("double_dqn_target", "batch")
 TARGET = ("r_t", "discount_t", "q_t")
 DOUBLE = (*TARGET, "selector_q_t")
 LOSS = ("q_tm1", "a_tm1", "target")
@@ -88,7 +89,7 @@ def _check(
         gradients=gradients,
         no_gradient=constant,
         per_sample=NONE if name == "q_learning_loss" else None,
-        modes=BOTH if case in ("batch", "weighted") else ("eager",),
+        modes=BOTH if case == "weighted" or (name, case) == COMPILED else ("eager",),
     )
 
 

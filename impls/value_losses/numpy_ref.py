@@ -35,7 +35,7 @@ def double_dqn_target(r_t: Any, discount_t: Any, q_t: Any, selector_q_t: Any) ->
     require_table({"r_t": r_t, "discount_t": discount_t}, q_t=q_t, selector_q_t=selector_q_t)
     rows = []
     for r, d, q, selector in zip(r_t, discount_t, q_t, selector_q_t, strict=True):
-        best = max(range(len(selector)), key=lambda a, s=selector: (s[a], -a))
+        best = list(selector).index(max(selector))
         rows.append(r + d * q[best])
     return np.array(rows)
 

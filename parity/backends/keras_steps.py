@@ -71,11 +71,9 @@ def _settings(optimizer: Any, variable: Any) -> dict[str, Any]:
         for k, v in optimizer.get_config().items()
         if k not in ("name", "learning_rate")
     }
-    config["learning_rate"] = float(np.asarray(_value(optimizer.learning_rate)))
-    if isinstance(optimizer.get_config().get("learning_rate"), float) and (
-        np.float32(optimizer.get_config()["learning_rate"]) == np.float32(config["learning_rate"])
-    ):
-        config["learning_rate"] = float(f"{np.float32(config['learning_rate'])}")
+    rate = np.asarray(_value(optimizer.learning_rate))
+    # a float32 variable holds 0.1 as 0.10000000149: the number that was meant is the shorter one
+    config["learning_rate"] = float(str(rate[()])) if rate.dtype == np.float32 else float(rate)
     try:
         if config.get("weight_decay") and not optimizer._use_weight_decay(variable):
             config["weight_decay"] = None

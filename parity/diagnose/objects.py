@@ -1,0 +1,170 @@
+"""Hypotheses about Keras objects: a setting of a layer, a loss, an initialiser, a regulariser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.diagnose.numbers import constant_meaning, same
+from parity.diagnose.values import close, solve, torch_numbers
+
+#: Values that a named setting may have.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "reduction": ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", None),
+    "padding": ("same", "valid", "causal"),
+    "data_format": ("channels_last", "channels_first"),
+    "interpolation": ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"),
+    "merge_mode": ("concat", "sum", "mul", "ave"),
+}
+ACTIVATIONS = ("linear", "relu", "sigmoid", "tanh", "hard_sigmoid", "gelu", "silu", "elu", "selu",
+               "softplus", "softmax", "log_softmax", "leaky_relu", "exponential", "relu6")  # fmt: skip
+#: setting -> the cause that it is; by (family, setting), then by setting.
+CAUSES: dict[str, str] = {
+    "from_logits": "logits-probabilities",
+    "label_smoothing": "label-smoothing",
+    "reduction": "loss-reduction",
+    "momentum": "momentum-complement",
+    "epsilon": "epsilon-value",
+    "trainable": "frozen-layer",
+    "axis": "reduction-axis",
+    "gain": "initializer-gain",
+    "unit_forget_bias": "forget-bias",
+    "l2": "l2-factor-two",
+    "l1": "regularizer",
+    "delta": "loss-constant",
+    "gamma": "loss-constant",
+    "alpha": "loss-constant",
+    "scale": "initializer",
+    "mode": "initializer",
+    "distribution": "initializer",
+    "stddev": "initializer",
+    "minval": "initializer",
+    "maxval": "initializer",
+    "value": "initializer",
+    "activation": "other-activation",
+    "recurrent_activation": "other-activation",
+    "padding": "padding",
+    "negative_slope": "activation-slope",
+    "rate": "dropout",
+}
+
+
+def settings(bench: Bench) -> Iterator[Hypothesis]:
+    """Each setting of each Keras object of the run, set to what the torch side has, or to others."""
+    numbers = torch_numbers(bench)
+    for seen in bench.keras_objects:
+        if seen.family == "optimizers":
+            continue  # these are simulated
+        for name, value in seen.settings.items():
+            yield from _variants(bench, seen, name, value, numbers)
+
+
+def _variants(
+    bench: Bench, seen: Any, name: str, value: Any, numbers: list[tuple[str, float]]
+) -> Iterator[Hypothesis]:
+    if isinstance(value, bool):
+        yield _hypothesis(bench, seen, name, value, not value, 0.6)
+    elif name.endswith("activation"):
+        for other in ACTIVATIONS:
+            if other != value:
+                yield _hypothesis(bench, seen, name, value, other, 0.9)
+    elif name in CHOICES:
+        for other in CHOICES[name]:
+            if other != value:
+                yield _hypothesis(bench, seen, name, value, other, 0.8)
+    elif isinstance(value, int) and name == "axis":
+        for other in range(-1, 4):
+            if other != value:
+                yield _hypothesis(bench, seen, name, value, other, 0.8)
+    elif isinstance(value, float) or (isinstance(value, int) and name in CAUSES):
+        yield from _numbers(bench, seen, name, float(value), numbers)
+
+
+def _numbers(
+    bench: Bench, seen: Any, name: str, old: float, numbers: list[tuple[str, float]]
+) -> Iterator[Hypothesis]:
+    options = [1.0 - old, old / 2, old * 2, 0.0, 1.0]
+    options += [v for n, v in numbers if not float(v).is_integer()][:12]
+    tried = set()
+    new = solve(bench, lambda v: _change(seen, name, v), old)
+    if new is not None and not same(new, old, close(bench)):
+        meaning = constant_meaning(old, new, constants=numbers, close=close(bench))
+        exact = _meant(meaning, new, old, numbers)
+        yield _hypothesis(
+            bench, seen, name, old, exact, 0.7 if meaning else 1.5, meaning and meaning.text
+        )
+        tried.add(exact)
+    for other in dict.fromkeys(options):
+        if other != old and other not in tried:
+            yield _hypothesis(bench, seen, name, old, other, 0.9)
+
+
+def _meant(meaning: Any, new: float, old: float, numbers: list[tuple[str, float]]) -> float:
+    """The number as it was written, where what was solved for is so near to one."""
+    if meaning is None:
+        return new
+    return next((v for _, v in numbers if same(v, new, 1e-8)), new)
+
+
+def _change(seen: Any, name: str, value: Any) -> Change:
+    from parity.backends import keras_objects
+
+    def inside() -> Any:
+        return keras_objects.with_settings({seen.key: {name: value}})
+
+    return Change(inside=(inside,))
+
+
+def _hypothesis(
+    bench: Bench, seen: Any, name: str, old: Any, new: Any, rank: float, meaning: str | None = None
+) -> Hypothesis:
+    facts = {"object": seen.label, "setting": name, "was": old, "wanted": new, "meaning": meaning}
+    cause = CAUSES.get(name, "layer-setting")
+    if name == "momentum" and not (
+        isinstance(new, float) and isinstance(old, float) and same(new, 1 - old)
+    ):
+        cause = "momentum-value"
+    if name == "l2" and not same(float(new), float(old) / 2) and not same(float(new), float(old) * 2):
+        cause = "regularizer"
+    return Hypothesis(cause, _change(seen, name, new), facts, None, rank, seen.label)
+
+
+def initialisers(bench: Bench) -> Iterator[Hypothesis]:
+    """Another initialiser of a layer, where the run only makes initial values."""
+    import keras
+
+    if any(s.family == "optimizers" for s in bench.keras_objects):
+        return
+    options = {
+        "zeros": keras.initializers.Zeros,
+        "ones": keras.initializers.Ones,
+        "normal(0, 1)": lambda: keras.initializers.RandomNormal(0.0, 1.0, seed=1),
+        "uniform(-1/sqrt(fan_in), 1/sqrt(fan_in))": lambda: keras.initializers.VarianceScaling(
+            1 / 3, "fan_in", "uniform", seed=1
+        ),
+        "Glorot uniform": lambda: keras.initializers.GlorotUniform(seed=1),
+        "He uniform": lambda: keras.initializers.HeUniform(seed=1),
+        "He normal": lambda: keras.initializers.HeNormal(seed=1),
+        "orthogonal": lambda: keras.initializers.Orthogonal(seed=1),
+    }
+    for seen in bench.keras_objects:
+        if seen.family != "layers":
+            continue
+        for name in vars(seen.value):
+            if not name.endswith("_initializer"):
+                continue
+            was = type(getattr(seen.value, name)).__name__
+            for label, make in options.items():
+                facts = {"object": seen.label, "setting": name, "was": was, "wanted": label}
+                change = _initialised(seen, name, make)
+                yield Hypothesis("initializer", change, facts, None, 1.0, seen.label)
+
+
+def _initialised(seen: Any, name: str, make: Any) -> Change:
+    from parity.backends import keras_objects
+
+    def inside() -> Any:
+        return keras_objects.with_settings({seen.key: {name: make()}})
+
+    return Change(inside=(inside,))
