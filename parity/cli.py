@@ -20,7 +20,29 @@ AGREE, DIFFER, MISUSE = 0, 1, 2
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
-@click.group(context_settings=CONTEXT)
+class _Commands(click.Group):
+    """A fault of the harness itself is one line that says so, not a traceback over the report."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if os.environ.get("PARITY_TRACEBACK"):
+                raise
+            last = error.__traceback__
+            while last is not None and last.tb_next is not None:
+                last = last.tb_next
+            place = f" ({last.tb_frame.f_code.co_filename}:{last.tb_lineno})" if last else ""
+            fail(
+                f"internal error: {type(error).__name__}: {error}{place}\n"
+                "This is a fault of parity, not of your code; PARITY_TRACEBACK=1 shows the whole "
+                "traceback for a report."
+            )
+
+
+@click.group(cls=_Commands, context_settings=CONTEXT)
 @click.version_option(package_name="parity")
 def main() -> None:
     """Find the first place where a PyTorch and a TensorFlow side part.
@@ -72,8 +94,10 @@ def check(
     from parity.debug.check import check as check_sides
     from parity.debug.inputs import from_descriptions, from_function, read_map
     from parity.errors import ParityError
+    from parity.quiet import import_frameworks
     from parity.verdict import Verdict
 
+    import_frameworks()
     if function and drawn:
         fail("give --inputs or --input, not both")
     try:

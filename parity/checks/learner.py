@@ -74,17 +74,20 @@ class Link:
 _LEARNERS: WeakKeyDictionary[ModuleType, dict[Any, Learner]] = WeakKeyDictionary()
 
 
-def learner_of(side: Side, builder: str, config: Any) -> Learner:
+def learner_of(side: Side, builder: str, config: Any, **options: Any) -> Learner:
     """The side's learner; one per module, configuration and variant, because compiling is slow.
+
+    ``options`` are further arguments of the builder.
 
     Callers load a whole state first, so what was done with it before leaves no mark but compiled
     code, and that must not depend on the past.
     """
     known = _LEARNERS.setdefault(side.impl, {})
-    key = (builder, config, side.dtype, side.device, side.variant)
+    key = (builder, config, side.dtype, side.device, side.variant, *sorted(options.items()))
     if key not in known:
         make: Callable[..., Learner] = getattr(side.impl, builder)
-        known[key] = make(config, dtype=side.dtype, device=side.device, variant=side.variant)
+        run = {"dtype": side.dtype, "device": side.device, "variant": side.variant}
+        known[key] = make(config, **options, **run)
     return known[key]
 
 

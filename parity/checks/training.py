@@ -190,7 +190,7 @@ class UpdateSequenceCheck(TrainingCheck):
         state, examples = self._material(self.updates)
         anchors = self._anchors(sides, state, examples)
         recording = Recording({})
-        for name, side in with_eager_twins(sides).items():
+        for name, side in self._with_twins(sides).items():
             before = self._learner(side).traces
             recording.traces[name] = self._run(name, side, anchors, examples)
             made, declared = self._learner(side).traces - before, self._declared(side)
@@ -199,6 +199,9 @@ class UpdateSequenceCheck(TrainingCheck):
                 details = {"side": name, "traces": made, "declared": declared}
                 recording.problems.append(Problem("retrace", "update", details))
         return recording
+
+    def _with_twins(self, sides: Mapping[str, Side]) -> dict[str, Side]:
+        return with_eager_twins(sides)
 
     def _declared(self, side: Side) -> int:
         return 0 if side.variant == "eager" else self.traces

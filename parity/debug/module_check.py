@@ -11,7 +11,7 @@ import numpy as np
 
 from parity import weights
 from parity.backends import get_backend
-from parity.debug import feeding, modules, transfer
+from parity.debug import config, feeding, modules, transfer
 from parity.debug.localise import Places, localise, table
 from parity.debug.matching import SIDES, Matching
 from parity.debug.modules import Pair
@@ -37,6 +37,8 @@ class Run:
     plan: Plan
     traces: dict[str, Trace]
     report: Report
+    before: Mapping[str, np.ndarray]
+    """``state/...`` -> the running statistics before the pass, in training mode."""
 
 
 def check_modules(
@@ -221,6 +223,7 @@ def _run(
     pair: Pair, first: Matching, names: Mapping[str, str] | None, seed: int, keep: bool
 ) -> Run:
     subjects = {side: Subject(side, side, "module", pair.modules[side]) for side in SIDES}
+    before = _statistics(pair)
     _recorded(pair, subjects, seed, last_order=first.last_order)
     matching = pair.match(names)
     plan = _plan(matching, pair.modules)
@@ -230,7 +233,12 @@ def _run(
     report = build_report(
         traces, expect_zero=EXPECT_ZERO, dtype=pair.dtype, subject={"dtype": pair.dtype}
     )
-    return Run(pair, matching, plan, traces, report)
+    return Run(pair, matching, plan, traces, report, before)
+
+
+def _statistics(pair: Pair) -> dict[str, np.ndarray]:
+    slots = weights.slots(pair.modules["torch"]) if pair.training else []
+    return {f"state/{s.path}": s.get() for s in slots if not s.trainable}
 
 
 def _explained(
@@ -243,8 +251,9 @@ def _explained(
         report = _by_rounding_bound(run32)
         best = replace(run32, report=report)
     places = Places([], [])
+    settings = config.differences(best.matching.matches)
     if not contract_holds(best.report):
-        places = localise(best.pair, best.matching, best.report)
+        places = _told_apart(localise(best.pair, best.matching, best.report), settings)
     if run64 is not None and places.faults and not places.real:
         evidence = _float32_inside(run64, places)
     internal: list[str] = []
@@ -255,10 +264,21 @@ def _explained(
     if best.plan.problems:
         report = report.with_(problems=(*report.problems, *best.plan.problems))
     subject["internal"] = internal
+    subject["config"] = config.as_data(settings)
     judged = judge(report.with_(subject={**subject, "dtype": "float32"}), evidence)
     from parity.diagnose.layers import explain_modules
 
-    return explain_modules(judged, best, places)
+    return explain_modules(judged, best, places, settings)
+
+
+def _told_apart(places: Places, settings: Sequence[config.Setting]) -> Places:
+    """A small float64 difference is no float32 constant where the layer is set up otherwise."""
+    other = {s.layer for s in settings if not s.training}
+    faults = [
+        replace(f, float32=False) if f.match is not None and f.match.path in other else f
+        for f in places.faults
+    ]
+    return Places(places.rows, faults)
 
 
 CONTRACT = ("output/", "grad/", "grad_input/", "state/")

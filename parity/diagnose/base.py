@@ -98,16 +98,47 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Direct:
+    """A cause that was found by computing both sides' entry from one value, without another run.
+
+    Attributes:
+        after: what is left between torch and the entry so computed.
+    """
+
+    cause: str
+    facts: Mapping[str, Any]
+    after: float
+    rank: float = 1.0
+    place: str = ""
+
+
+@dataclass(frozen=True)
 class Finding:
-    """A hypothesis that was tried and removes the difference, or the first part of it."""
+    """A hypothesis that was tried and removes the difference, or the first part of it.
+
+    Attributes:
+        confirmed: it does so for other inputs as well; None where that could not be tried.
+    """
 
     hypothesis: Hypothesis
     before: float
     score: Score
+    exact: bool = True
+    confirmed: bool | None = None
 
     @property
     def complete(self) -> bool:
         return self.score.agrees
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, float]:
+        """For sorting: what explains everything, exactly and for other inputs too, first."""
+        return (
+            not self.complete,
+            self.confirmed is False,
+            not self.exact,
+            self.hypothesis.rank,
+        )
 
 
 class Bench:

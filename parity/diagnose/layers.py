@@ -1,11 +1,173 @@
-"""Causes of differences between paired layers, tried on the recorded data."""
+"""Causes of differences between two modules: every fault is explained on its own recorded data.
+
+The faults are already apart (each layer was fed with its partner's input, and the code between two
+layers with torch's outputs), so those stacked on one path are explained in one go.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from parity.debug import axes, config, kinds, modules
+from parity.debug.localise import BETWEEN, GRADIENT, LAYER, Fault, Places
+from parity.debug.matching import Match
+from parity.debug.spatial import main
+from parity.diagnose import arrays, layer_settings, layer_state, layout_relations
+from parity.diagnose.arrays import Source
+from parity.diagnose.found import Found
+from parity.diagnose.layer_wording import worded
+from parity.diagnose.variants import Bench
 from parity.report import Report
+from parity.tolerance import explained_bound, float32_inside_bound
 
 
-def explain_modules(report: Report, run: Any, places: Any) -> Report:
-    return report
+def explain_modules(
+    report: Report, run: Any, places: Places, settings: Sequence[config.Setting]
+) -> Report:
+    """The report with the causes of its differences.
+
+    Args:
+        run: the run to explain, in float64 where there is one (``parity.debug.module_check.Run``).
+        settings: configuration differences of the paired layers.
+    """
+    explained: list[tuple[Fault, list[Found]]] = []
+    unexplained: list[str] = []
+    for fault in places.real:
+        found = _explain_fault(fault, run, settings)
+        if found:
+            explained.append((fault, found))
+        else:
+            unexplained.append(fault.place)
+    explained = _reordered(explained)
+    causes: list[Mapping[str, Any]] = []
+    for fault, found in explained:
+        causes += worded(fault.place, fault.error, found, run)
+    if not places.real and not report.passed:
+        for place, before, found in layer_state.explain(run, settings):
+            causes += worded(place, before, found, run)
+    subject = {**report.subject, "unexplained": unexplained}
+    return report.with_(causes=(*report.causes, *causes), subject=subject)
+
+
+def _explain_fault(
+    fault: Fault, run: Any, settings: Sequence[config.Setting]
+) -> list[Found]:
+    if fault.kind == LAYER and fault.match is not None:
+        return explain_layer(fault, fault.match, run, settings)
+    if fault.kind == GRADIENT and fault.match is not None:
+        return layer_state.explain_gradient(fault, fault.match, settings)
+    sources = _sources(run, fault)
+    return arrays.explain(
+        sources, fault.torch, fault.tf, _bound(run, fault), before=fault.error
+    )
+
+
+def explain_layer(
+    fault: Fault, match: Match, run: Any, settings: Sequence[config.Setting]
+) -> list[Found]:
+    """Causes that, tried on the real layer, remove its own error; best first."""
+    bench = Bench(match, run.pair.dtype)
+    own = [s for s in settings if s.layer == match.path and not s.training]
+    found = layer_settings.explain(bench, own)
+    found += layout_relations.explain(
+        bench, layout_relations.tensors_by_layer(run.pair.records["torch"].calls)
+    )
+    for tier in (layer_settings.modes, layer_settings.inputs, layer_settings.resizes):
+        found += tier(bench)
+    if not any(f.cause.startswith("pooling-kind") for f in found):
+        found += layer_settings.paddings(bench, own)
+    if not found:
+        found += _plain(bench, match, run, fault)
+    return sorted(_unique(found), key=lambda f: f.rank)
+
+
+def _plain(bench: Bench, match: Match, run: Any, fault: Fault) -> list[Found]:
+    """A layer whose formula can be recognised from what goes in and what comes out."""
+    given = match.inputs()
+    if not given or np.asarray(given[0].torch).dtype.kind != "f":
+        return []
+    sources = [Source(match.path, np.asarray(given[0].torch))]
+    left, right = fault.torch, fault.tf
+    if left is None or right is None:
+        return []
+    found = arrays.explain(sources, left, right, _bound(run, fault), before=fault.error)
+    return [f if not _is_code(match) else f for f in found]
+
+
+def _is_code(match: Match) -> bool:
+    call = main(match, "tf")
+    return kinds.describe(call.kind, call.layer)[0] == kinds.CODE
+
+
+def _unique(found: Sequence[Found]) -> list[Found]:
+    """The best of each cause; several tensors or settings of one cause stay apart by name."""
+    best: dict[tuple[str, str], Found] = {}
+    for f in found:
+        key = f.cause, str(f.facts.get("name", ""))
+        if key not in best or f.rank < best[key].rank:
+            best[key] = f
+    return list(best.values())
+
+
+def _bound(run: Any, fault: Fault) -> float:
+    values = np.asarray(fault.torch, dtype=np.float64)
+    finite = np.abs(values[np.isfinite(values)])
+    scale = float(finite.max(initial=0.0))
+    bound = explained_bound(run.pair.dtype, scale)
+    return max(bound, float32_inside_bound(scale)) if run.pair.dtype == "float64" else bound
+
+
+def _sources(run: Any, fault: Fault) -> list[Source]:
+    """What both sides had before the place: the nearest first, then the model's inputs."""
+    found: list[Source] = []
+    before: list[Match] = []
+    for match in run.matching.matches:
+        if match is fault.match and fault.kind == BETWEEN:
+            break
+        before.append(match)
+    for match in reversed(before[-12:]):
+        for value in match.outputs():
+            if value.torch is not None and np.asarray(value.torch).dtype.kind == "f":
+                found.append(Source(match.path, np.asarray(value.torch)))
+    for index, array in enumerate(run.pair.inputs["torch"]):
+        typed = modules.typed(array, run.pair.dtype)
+        if typed.dtype.kind == "f":
+            found.append(Source(f"input {index}", typed, run.matching.order == axes.CHANNELS_LAST))
+    return found
+
+
+def _reordered(
+    explained: Sequence[tuple[Fault, list[Found]]],
+) -> list[tuple[Fault, list[Found]]]:
+    """An activation too many here and one too few there: the layers stand in another order."""
+    made: list[tuple[Fault, list[Found]]] = []
+    used: set[int] = set()
+    for i, (fault, found) in enumerate(explained):
+        if i in used:
+            continue
+        partner = None
+        for j in range(i + 1, len(explained)):
+            names = found[0].cause, explained[j][1][0].cause
+            if set(names) == {"activation-extra", "activation-missing"} and j not in used:
+                partner = j
+                break
+        if partner is None:
+            made.append((fault, found))
+            continue
+        used.add(partner)
+        other = explained[partner][1][0]
+        function = found[0].facts["tf" if found[0].cause == "activation-extra" else "torch"]
+        again = other.facts["torch" if other.cause == "activation-missing" else "tf"]
+        if function == again:
+            facts = {"function": function, "places": [fault.place, explained[partner][0].place]}
+            both = Found("layer-order", max(found[0].after, other.after), facts, rank=0.1)
+            made.append((fault, [both]))
+        else:
+            made += [(fault, found), explained[partner]]
+    return made
+
+
+__all__ = ["explain_layer", "explain_modules"]

@@ -189,3 +189,19 @@ def test_help_loads_no_framework() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Exit codes: 0 the sides agree, 1 they differ, 2 misuse." in done.stdout
+
+
+def test_a_fault_of_the_harness_is_one_line(
+    tmp_path: Path, arrays: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("lost")
+
+    monkeypatch.setattr("parity.message.render", broken)
+    path = save(tmp_path / "a.npz", arrays)
+    result = run("compare", path, path)
+    assert result.exit_code == MISUSE
+    assert "internal error: RuntimeError: lost" in result.output
+    assert "Traceback" not in result.output
+    monkeypatch.setenv("PARITY_TRACEBACK", "1")
+    assert isinstance(run("compare", path, path).exception, RuntimeError)

@@ -1,0 +1,251 @@
+"""Settings of a layer as causes: each is set to torch's on the real layer, and the error measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from parity.backends.base import LayerCall
+from parity.debug import axes, kinds
+from parity.debug.config import Setting
+from parity.debug.spatial import Padding, crop_of, sizes, torch_padding
+from parity.diagnose.found import Found
+from parity.diagnose.variants import Bench, cloned
+
+
+def explain(bench: Bench, settings: Sequence[Setting]) -> list[Found]:
+    """Settings that, made torch's, remove the error: alone, else together."""
+    alone = [f for s in settings for f in _alone(bench, s)]
+    complete = [f for f in alone if bench.explained(f.after)]
+    if complete:
+        return complete
+    return _together(bench, [s for s in settings if s.edit])
+
+
+def _alone(bench: Bench, setting: Setting) -> Iterator[Found]:
+    facts = {"name": setting.name, "torch": setting.torch, "tf": setting.tf}
+    if setting.edit:
+        tensors = bench.torch_tensors() if setting.cause == "reset-after" else None
+        after = bench.try_edit(setting.edit, tensors)
+        if after is not None:
+            yield Found(setting.cause, after, facts, setting.fix)
+
+
+def _together(bench: Bench, settings: Sequence[Setting]) -> list[Found]:
+    """Several settings of one layer at once, as few as it takes."""
+    for count in range(2, len(settings) + 1):
+        for chosen in combinations(settings, count):
+            edit = {k: v for s in chosen for k, v in (s.edit or {}).items()}
+            after = bench.try_edit(edit)
+            if after is not None and bench.explained(after):
+                return [
+                    Found(
+                        s.cause, after,
+                        {"name": s.name, "torch": s.torch, "tf": s.tf, "together": count}, s.fix,
+                    )
+                    for s in chosen
+                ]  # fmt: skip
+    return []
+
+
+def modes(bench: Bench) -> Iterator[Found]:
+    """Training mode against inference mode; a frozen layer, which in Keras means inference."""
+    if not kinds.is_norm(bench.torch.kind):
+        return
+    for training in (False, True):
+        after = bench.try_run(lambda call, x, t=training: _rerun(call, x, training=t))
+        if after is not None and bench.explained(after):
+            yield Found("training-mode", after, {"torch": training, "tf": not training}, rank=0.4)
+    if not getattr(bench.tf.layer, "trainable", True):
+        after = bench.try_run(_unfrozen)
+        if after is not None and bench.explained(after):
+            yield Found("frozen-norm", after, {}, "layer.trainable = True", rank=0.3)
+
+
+def _rerun(call: LayerCall, given: Sequence[np.ndarray], **keywords: Any) -> Any:
+    assert call.rerun is not None
+    return call.rerun(call.layer, given, **keywords)
+
+
+def _unfrozen(call: LayerCall, given: list[np.ndarray]) -> Any:
+    clone = cloned(call, given, {"trainable": True})
+    clone.trainable = True
+    assert call.rerun is not None
+    return call.rerun(clone, given, training=True)
+
+
+def paddings(bench: Bench, settings: Sequence[Setting]) -> Iterator[Found]:
+    """Padding and cropping as torch does it, around the real layer without any."""
+    family = kinds.describe(bench.tf.kind, bench.tf.layer)[0]
+    kind = bench.tf.kind
+    if kind.endswith("_transpose"):
+        yield from _cropped(bench)
+        return
+    if family != kinds.POOL and not kind.startswith(("conv", "separable")):
+        return
+    for padding in ("same", "valid", "causal"):
+        after = bench.try_edit({"padding": padding}) if padding != bench.tf.layer.padding else None
+        if after is not None and bench.explained(after):
+            cause = "padding-causal" if padding == "causal" else "padding"
+            yield Found(cause, after, {"padding": padding}, f'padding="{padding}"', rank=0.6)
+    if family == kinds.POOL and not hasattr(bench.tf.layer, "pool_size"):
+        yield from _global(bench)
+        return
+    amounts = torch_padding(bench.match)
+    if amounts is None:
+        return
+    names = [kinds.describe(c.kind, c.layer)[1] for c in (bench.torch, bench.tf)]
+    for cause, value, swap in _ways(bench, amounts, names):
+        after = _padded(bench, amounts, value, swap)
+        if after is not None and bench.explained(after):
+            given = next((s for s in settings if s.name.startswith("padding (")), None)
+            facts = {"amounts": amounts, "tf": given.tf if given else None}
+            yield Found(cause, after, facts, given.fix if given else "")
+            return
+
+
+def _ways(
+    bench: Bench, amounts: Padding, names: Sequence[str]
+) -> Iterator[tuple[str, float, bool]]:
+    """``(cause, value to pad with, whether the other kind of pooling is tried)``."""
+    pool = "pool" in names[1]
+    other = pool and names[0] != names[1]
+    if not pool:
+        symmetric = bench.tf.layer.padding == "same"
+        yield ("padding-asymmetry" if symmetric else "padding"), 0.0, False
+        return
+    if "max" in names[0]:
+        zero = len(bench.match.tf) > 1 or bench.tf.layer.padding == "valid"
+        cause = "padding-value" if zero and any(sum(p) for p in amounts) else "padding-asymmetry"
+        yield ("pooling-kind" if other else cause), -np.inf, other
+        return
+    yield ("pooling-kind" if other else "pooling-count"), 0.0, other
+
+
+def _padded(bench: Bench, amounts: Padding, value: float, swap: bool) -> float | None:
+    """Pad by hand, then the layer without padding; neighbours that pad are left out."""
+    order = bench.match.input_order
+    fitting = np.moveaxis(np.asarray(bench.match.inputs()[0].torch), 1, -1) if (
+        order == axes.CHANNELS_LAST or len(sizes(bench.match, "tf")) + 2 != 0 and _last(bench)
+    ) else np.asarray(bench.match.inputs()[0].torch)
+    before = ((0, 0), *amounts, (0, 0)) if _last(bench) else ((0, 0), (0, 0), *amounts)
+    padded = np.pad(fitting, before, constant_values=value).astype(bench.tf.inputs[0].dtype)
+    clone_of = _other_pool(bench.tf.layer) if swap else None
+
+    def run() -> Any:
+        if clone_of is not None:
+            config = {**bench.tf.layer.get_config(), "padding": "valid"}
+            config.pop("name", None)
+            layer = clone_of.from_config(config)
+        else:
+            layer = cloned(bench.tf, [padded], {"padding": "valid"})
+        assert bench.tf.rerun is not None
+        return bench.tf.rerun(layer, [padded, *bench.tf.inputs[1:]])
+
+    try:
+        return bench.error(run())
+    except Exception:  # cannot be padded so: not the cause
+        return None
+
+
+def _last(bench: Bench) -> bool:
+    return getattr(bench.tf.layer, "data_format", "channels_last") != "channels_first"
+
+
+def _other_pool(layer: Any) -> Any:
+    """Max pooling for average pooling and the other way round, of the same library."""
+    import sys
+
+    name = type(layer).__name__
+    other = name.replace("Average", "Max") if "Average" in name else name.replace("Max", "Average")
+    library = sys.modules["tf_keras" if type(layer).__module__.startswith("tf_keras") else "keras"]
+    return getattr(library.layers, other)
+
+
+def _global(bench: Bench) -> Iterator[Found]:
+    layer = bench.tf.layer
+
+    def run(call: LayerCall, given: list[np.ndarray]) -> Any:
+        config = {k: v for k, v in layer.get_config().items() if k != "name"}
+        assert call.rerun is not None
+        return call.rerun(_other_pool(layer).from_config(config), given)
+
+    after = bench.try_run(run)
+    if after is not None and bench.explained(after):
+        name = _other_pool(layer).__name__
+        yield Found("pooling-kind", after, {"other": name}, f"keras.layers.{name}()")
+
+
+def _cropped(bench: Bench) -> Iterator[Found]:
+    """A transposed convolution in full, cut as torch cuts it."""
+    amounts = crop_of(bench.match)[0]
+    assert amounts is not None
+    target = bench.target.shape[2:]
+
+    def run(call: LayerCall, given: list[np.ndarray]) -> Any:
+        edit: Mapping[str, Any] = {"padding": "valid", "output_padding": None}
+        full = np.asarray(call.rerun(cloned(call, given, edit), given))  # type: ignore[misc]
+        first = 1 if _last(bench) else 2
+        for axis, ((start, _), size) in enumerate(zip(amounts, target, strict=True), first):
+            short = start + size - full.shape[axis]
+            if short > 0:
+                widths = [(0, short) if i == axis else (0, 0) for i in range(full.ndim)]
+                full = np.pad(full, widths)
+                if np.any(bench.tf.layer.use_bias):
+                    return None
+            full = np.take(full, range(start, start + size), axis)
+        return full
+
+    after = bench.try_run(run)
+    if after is not None and bench.explained(after):
+        cut = amounts if len(amounts) > 1 else amounts[0]
+        fix = (
+            f'keras.layers.{type(bench.tf.layer).__name__}(..., padding="valid"), then '
+            f"keras.layers.Cropping{len(amounts)}D({cut})"
+        )
+        yield Found("output-padding", after, {"torch": amounts, "tf": crop_of(bench.match)[1]}, fix)
+
+
+def inputs(bench: Bench) -> Iterator[Found]:
+    """What the layer was given: a mask the other way round, time and batch exchanged."""
+    for index, array in enumerate(bench.given):
+        if array.dtype == bool:
+            given = [~a if i == index else a for i, a in enumerate(bench.given)]
+            after = bench.try_run(_as_is, given)
+            if after is not None and bench.explained(after):
+                name = bench.tf.names[index] if index < len(bench.tf.names) else "mask"
+                yield Found("mask-polarity", after, {"argument": name}, f"{name}=tf.logical_not(...)", rank=0.3)
+    if bench.given and bench.given[0].ndim == 3 and bench.torch.kind in ("lstm", "gru", "rnn", "attention"):
+        swapped = [np.ascontiguousarray(np.swapaxes(a, 0, 1)) if a.ndim == 3 else a for a in bench.given]
+        output = bench.through(_as_is, swapped)
+        if output is not None and np.ndim(output) == 3:
+            after = bench.error(np.swapaxes(np.asarray(output), 0, 1))
+            if bench.explained(after):
+                yield Found("time-axis", after, {}, rank=0.3)
+
+
+def _as_is(call: LayerCall, given: list[np.ndarray]) -> Any:
+    assert call.replay is not None
+    return call.replay(given)
+
+
+def resizes(bench: Bench) -> Iterator[Found]:
+    """The grids on which frameworks sample: corners aligned, half pixels, the floor."""
+    if kinds.describe(bench.tf.kind, bench.tf.layer)[0] != kinds.RESIZE:
+        return
+    from parity.diagnose.resizing import resampled
+
+    x = np.asarray(bench.match.inputs()[0].torch, dtype=np.float64)
+    y = bench.target
+    ours = axes.to_torch(np.asarray(bench.tf.output), bench.match.order)
+    names: dict[str, str] = {}
+    for name, made in resampled(x, y.shape[2:]):
+        for side, array in (("torch", y), ("tf", ours)):
+            if made.shape == array.shape and bench.explained(float(np.abs(made - array).max())):
+                names.setdefault(side, name)
+    if "torch" in names and names.get("torch") != names.get("tf"):
+        facts = {"torch": names["torch"], "tf": names.get("tf", "another grid")}
+        yield Found("resize-convention", 0.0, facts, rank=0.5)

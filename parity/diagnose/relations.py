@@ -1,0 +1,213 @@
+"""Relations between what the two sides returned: entries exchanged, repeated, or two conventions
+applied to one value; and what one array is to the other where nothing better is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from parity.diagnose.base import Bench, Change, Direct, Hypothesis
+from parity.diagnose.families import FAMILIES, Member
+from parity.diagnose.numbers import factor_meaning
+from parity.diagnose.values import close, tf_constants, torch_numbers
+from parity.tolerance import explained_bound
+from parity.trace import Trace
+
+_MOST_SOURCES = 80
+
+
+def entries(bench: Bench) -> Iterator[Hypothesis]:
+    """Outputs that have changed places, or are one step late in a sequence."""
+    first = bench.first
+    if first is None:
+        return
+    for other in bench.torch:
+        if other == first or not _same(bench, bench.torch[first], _get(bench.tf, other)):
+            continue
+        if _same(bench, bench.torch[other], _get(bench.tf, first)):
+            change = Change(outputs=(_exchange(first, other),))
+            facts = {"first": _short(first), "second": _short(other)}
+            yield Hypothesis("entries-exchanged", change, facts, None, 0.4)
+    yield from _late(bench)
+
+
+def _exchange(a: str, b: str) -> Any:
+    def swap(trace: Trace) -> Trace:
+        names = {a: b, b: a}
+        return Trace({n: trace[names.get(n, n)] for n in trace}, side=trace.side, meta=trace.meta)
+
+    return swap
+
+
+def _late(bench: Bench) -> Iterator[Hypothesis]:
+    """Entries numbered by step: those of tf are torch's of another step."""
+    numbered: dict[str, dict[int, str]] = {}
+    for name in bench.torch:
+        match = re.match(r"^(.*?)(\d+)$", name)
+        if match:
+            numbered.setdefault(match[1], {})[int(match[2])] = name
+    for stem, steps in numbered.items():
+        for shift in (1, -1):
+            pairs = [(n, steps[k + shift]) for k, n in steps.items() if k + shift in steps]
+            if len(pairs) >= 2 and all(
+                _same(bench, bench.torch[late], _get(bench.tf, name)) for name, late in pairs
+            ):
+                facts = {"entries": _short(stem), "shift": shift}
+                change = Change(outputs=(_keep_agreeing(bench, stem),))
+                yield Hypothesis("update-order", change, facts, None, 0.5)
+
+
+def _keep_agreeing(bench: Bench, stem: str) -> Any:
+    """The shifted entries are what was compared above; the others are compared as they are."""
+
+    def alter(trace: Trace) -> Trace:
+        values = {n: bench.torch[n] if n.startswith(stem) and n in bench.torch else trace[n]
+                  for n in trace}  # fmt: skip
+        return Trace(values, side=trace.side, meta=trace.meta)
+
+    return alter
+
+
+def conventions(bench: Bench) -> Iterator[Direct]:
+    """Two members of one family applied to one value."""
+    name = bench.first
+    if name is None or name not in bench.tf:
+        return
+    wanted, held = bench.torch[name], bench.tf[name]
+    if wanted.shape != held.shape or wanted.size < 2:
+        return
+    facts = _facts(bench)
+    for label, source in _sources(bench):
+        for family in FAMILIES:
+            with np.errstate(all="ignore"):
+                members = list(family.members(source, facts))
+                left = [m for m in members if _gives(bench, m, source, wanted)]
+                right = [m for m in members if _gives(bench, m, source, held)] if left else []
+            pairs = [(a, b) for a in left for b in right if a[0] != b[0]]
+            if pairs:
+                (torch, function), (tf, _) = pairs[0]
+                if family.cause in _WEAK and torch == "as it is" and tf == "as it is":
+                    continue
+                value = np.asarray(function(source))
+                yield Direct(
+                    family.cause,
+                    {"source": label, "torch": torch, "tf": tf, "entry": _short(name)},
+                    float(np.max(np.abs(value - wanted))),
+                    0.5 + 0.1 * FAMILIES.index(family) / len(FAMILIES),
+                )
+
+
+_WEAK = ("other-function", "element-order", "percentile", "reduction-axis", "normalisation")
+
+
+def _gives(bench: Bench, member: Member, source: np.ndarray, wanted: np.ndarray) -> bool:
+    try:
+        return _same(bench, wanted, np.asarray(member[1](source)))
+    except (ValueError, IndexError, TypeError, FloatingPointError):
+        return False
+
+
+def _facts(bench: Bench) -> dict[str, Any]:
+    """Numbers that the families take: bounds among the inputs, discounts and epsilons of the code."""
+    numbers = [v for _, v in torch_numbers(bench)]
+    for constant in tf_constants(bench):
+        if not isinstance(constant.value, bool):
+            numbers.append(float(constant.value))
+    inputs = [np.asarray(a, dtype=np.float64) for a in bench.inputs["tf"].values()]
+    bounds = [
+        (low, high) for low in inputs for high in inputs
+        if low is not high and low.shape == high.shape and low.size <= 64 and np.all(low < high)
+    ]  # fmt: skip
+    whole = [n for n in numbers if 0 < n <= 1000]
+    bounds += [(-n, n) for n in dict.fromkeys(whole)][:8]
+    return {
+        "bounds": bounds,
+        "discounts": list(dict.fromkeys(n for n in numbers if 0.0 < n < 1.0))[:8],
+        "epsilons": list(dict.fromkeys(n for n in numbers if 0.0 < n < 0.01))[:4],
+    }
+
+
+def _sources(bench: Bench) -> Iterator[tuple[str, np.ndarray]]:
+    """Values that both sides have: inputs, entries that agree, paired intermediates."""
+    for name, array in bench.inputs["tf"].items():
+        if np.asarray(array).dtype.kind in "fiu" and np.size(array) > 1:
+            yield f"the input {name}", np.asarray(array, dtype=np.float64)
+    for name in bench.torch:
+        if name in bench.tf and name not in bench.before.failing and bench.torch[name].size > 1:
+            yield _short(name), bench.torch[name].astype(np.float64)
+    found = 0
+    for value in bench.ours:
+        if value.partner is None or value.backward or value.op == "input" or value.array.size < 2:
+            continue
+        found += 1
+        if found > _MOST_SOURCES:
+            return
+        yield value.source or value.op, value.array.astype(np.float64)
+
+
+def generic(bench: Bench) -> Iterator[Direct]:
+    """What the array of one side is to the other's, where no cause was found."""
+    name = bench.first
+    if name is None or name not in bench.tf:
+        return
+    a, b = bench.torch[name].astype(np.float64), bench.tf[name].astype(np.float64)
+    if a.size != b.size or a.size < 2:
+        return
+    for form, value in _forms(a, b):
+        if value.shape == a.shape and _same(bench, a, value):
+            facts = {"entry": _short(name), "relation": form}
+            yield Direct("relation", facts, float(np.max(np.abs(a - value))), 3.0)
+            return
+    with np.errstate(all="ignore"):
+        if a.shape == b.shape and np.any(b):
+            factor = float(np.sum(a * b) / np.sum(b * b))
+            if _same(bench, a, factor * b):
+                meaning = factor_meaning(factor, sizes=[*a.shape, a.size], close=close(bench))
+                said = f"{meaning.text} times tf" if meaning else f"{factor:.8g} times tf"
+                yield Direct("relation", {"entry": _short(name), "relation": said},
+                             float(np.max(np.abs(a - factor * b))), 3.0)  # fmt: skip
+            elif _same(bench, a, b + np.mean(a - b)):
+                said = f"tf plus {np.mean(a - b):.8g}"
+                yield Direct("relation", {"entry": _short(name), "relation": said}, 0.0, 3.0)
+
+
+def _forms(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    yield "tf in another shape", b.reshape(a.shape)
+    yield "the negative of tf", -b.reshape(a.shape)
+    for order in permutations(range(b.ndim)) if b.ndim <= 4 else ():
+        if order != tuple(range(b.ndim)):
+            yield f"tf with its axes in the order {order}", np.transpose(b, order)
+    for axis in range(b.ndim):
+        yield f"tf reversed along axis {axis}", np.flip(b, axis)
+        for step in range(1, min(b.shape[axis], 4)):
+            yield f"tf rolled by {step} along axis {axis}", np.roll(b, step, axis)
+            yield f"tf rolled by -{step} along axis {axis}", np.roll(b, -step, axis)
+    for dtype in ("float16", "float32"):
+        if np.array_equal(a.astype(dtype).astype(np.float64), b.reshape(a.shape)):
+            yield f"what tf rounds to {dtype}", a
+    if np.allclose(np.sort(a.reshape(-1)), np.sort(b.reshape(-1)), rtol=1e-9, atol=0):
+        order = np.argsort(np.argsort(a.reshape(-1)))
+        yield "tf's values in another order", np.sort(b.reshape(-1))[order].reshape(a.shape)
+
+
+def _same(bench: Bench, a: np.ndarray, b: np.ndarray | None) -> bool:
+    if b is None or a.shape != b.shape or a.size == 0:
+        return False
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    finite = np.abs(x[np.isfinite(x)])
+    bound = explained_bound(bench.bound_dtype, float(finite.max()) if finite.size else 1.0)
+    with np.errstate(invalid="ignore"):
+        close_ = (np.abs(x - y) <= bound) | (x == y) | (np.isnan(x) & np.isnan(y))
+    return bool(close_.all())
+
+
+def _get(trace: Trace, name: str) -> np.ndarray | None:
+    return trace[name] if name in trace else None
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("output/")
