@@ -25,6 +25,11 @@ COMPONENTS = (
     "rollouts",
     "ddpg",
     "td3",
+    "policies",
+    "advantages",
+    "policy_losses",
+    "sac_losses",
+    "value_losses",
 )
 
 

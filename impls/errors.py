@@ -19,7 +19,7 @@ class DtypeError(ImplError):
 
 
 class NonFiniteError(ImplError):
-    """NaN or infinity where only finite values make sense. The message names the array and index."""
+    """NaN or infinity where only finite values make sense. The message names array and index."""
 
 
 class ConfigError(ImplError):

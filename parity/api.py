@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from parity.errors import InvalidInput, ParityMismatch, VacuousComparison
 from parity.report import Problem, Report, build_report
@@ -17,7 +20,7 @@ def compare(
     torch: Any = None,
     tf: Any = None,
     reference: Any = None,
-    tolerance: Tolerance | float | Mapping[str, Tolerance] | None = None,
+    tolerance: Tolerance | float | Mapping[str, Tolerance | float] | None = None,
     expect_zero: Iterable[str] = (),
     **others: Any,
 ) -> Report:
@@ -40,22 +43,23 @@ def compare(
         its verdict is ``invalid``.
 
     Raises:
-        InvalidInput: fewer than two sides were given: there is nothing to report on.
+        InvalidInput: fewer than two sides were given: there is nothing to report on; or
+            ``tolerance`` is not a bound.
     """
     given = {"torch": torch, "tf": tf, "reference": reference, **others}
     sides = {side: tree for side, tree in given.items() if tree is not None}
     if len(sides) < 2:
         have = ", ".join(sides) or "none"
         raise InvalidInput(f"compare needs two sides (torch=, tf=, reference=), got {have}")
+    table = _as_table(tolerance)
     problems: list[Problem] = []
-    trees = list(sides.values())
-    if any(_same_leaves(a, b) for i, a in enumerate(trees) for b in trees[i + 1 :]):
+    leaves = {side: _leaves(tree, side, problems) for side, tree in sides.items()}
+    if any(_same_leaves(a, b) for a, b in combinations(leaves.values(), 2)):
         problems.append(Problem("same-object", details={"sides": list(sides)}))
-    traces = {side: _trace(tree, side, problems) for side, tree in sides.items()}
     return build_report(
-        traces,
-        tolerances=_as_table(tolerance),
-        expect_zero=expect_zero,
+        _traces(leaves, problems),
+        tolerances=table,
+        expect_zero=(expect_zero,) if isinstance(expect_zero, str) else expect_zero,
         problems=problems,
     )
 
@@ -76,36 +80,99 @@ def assert_parity(**arguments: Any) -> Report:
     return report
 
 
-def _same_leaves(left: Any, right: Any) -> bool:
-    """One object, or two containers of the very same arrays; a few shared inputs are ordinary."""
-    if isinstance(left, Trace) or isinstance(right, Trace):
-        return left is right
-    pairs = list(zip(flatten(left), flatten(right), strict=False))
-    return bool(pairs) and all(
-        a is b and not isinstance(a, (bool, int, float)) for (_, a), (_, b) in pairs
-    )
+Leaves = list[tuple[str, Any]]
 
 
-def _trace(tree: Any, side: str, problems: list[Problem]) -> Trace:
-    """The tree as a trace; a leaf that holds no numbers becomes a finding, not an exception."""
+def _leaves(tree: Any, side: str, problems: list[Problem]) -> Leaves | Trace | None:
+    """Names and leaves of a tree; None, and a finding, if it cannot be walked through."""
     if isinstance(tree, Trace):
         return tree
-    trace = Trace(side=side)
-    for name, leaf in flatten(tree):
-        try:
-            trace.add(name, leaf)
-        except Exception as error:  # whatever a foreign array type raises is the finding
-            problems.append(Problem("unreadable", name, {"side": side, "why": str(error)}))
-    return trace
+    try:
+        return list(flatten(tree))
+    except RecursionError:
+        why = "nested too deeply, or it contains itself"
+    except Exception as error:  # a container's own code raised it
+        why = f"{type(error).__name__}: {error}"
+    problems.append(Problem("unreadable", "value", {"side": side, "why": why}))
+    return None
+
+
+def _same_leaves(left: Leaves | Trace | None, right: Leaves | Trace | None) -> bool:
+    """One object, or two containers of the very same arrays; a few shared inputs are ordinary."""
+    if left is None or right is None:
+        return False
+    if isinstance(left, Trace) or isinstance(right, Trace):
+        return left is right
+    pairs = list(zip(left, right, strict=False))
+    return bool(pairs) and all(_same(a, b) for (_, a), (_, b) in pairs)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """One object, or two views of the same memory (``tensor`` and ``tensor.numpy()``)."""
+    if a is b:
+        return not isinstance(a, (bool, int, float))
+    place = _memory(a)
+    return place is not None and place == _memory(b)
+
+
+def _memory(leaf: Any) -> tuple[Any, ...] | None:
+    """Where the numbers of a NumPy array or a torch tensor stand; None for anything else."""
+    try:
+        if isinstance(leaf, np.ndarray):
+            address, strides = leaf.__array_interface__["data"][0], leaf.strides
+        else:
+            address = leaf.data_ptr()
+            strides = tuple(leaf.element_size() * n for n in leaf.stride())
+        return (address, tuple(leaf.shape), strides) if address and 0 not in leaf.shape else None
+    except Exception:  # no such tensor, or one without memory of its own
+        return None
+
+
+def _traces(
+    leaves: Mapping[str, Leaves | Trace | None], problems: list[Problem]
+) -> dict[str, Trace]:
+    """A trace per side. A leaf that holds no numbers becomes a finding, not an exception.
+
+    Its entry is left out on every side: it is unreadable on one, not missing there.
+    """
+    traces: dict[str, Trace] = {}
+    unreadable: set[str] = set()
+    if None in leaves.values():
+        return {side: Trace(side=side) for side in leaves}
+    for side, given in leaves.items():
+        if isinstance(given, Trace):
+            traces[side] = given
+            continue
+        traces[side] = trace = Trace(side=side)
+        for name, leaf in given or ():
+            try:
+                trace.add(name, leaf)
+            except Exception as error:  # whatever a foreign array type raises is the finding
+                problems.append(Problem("unreadable", name, {"side": side, "why": str(error)}))
+                unreadable.add(name)
+    if not unreadable:
+        return traces
+    return {side: _without(trace, unreadable) for side, trace in traces.items()}
+
+
+def _without(trace: Trace, names: set[str]) -> Trace:
+    kept = {name: array for name, array in trace.items() if name not in names}
+    return Trace(kept, side=trace.side, meta=trace.meta)
 
 
 def _as_table(
-    tolerance: Tolerance | float | Mapping[str, Tolerance] | None,
+    tolerance: Tolerance | float | Mapping[str, Tolerance | float] | None,
 ) -> Mapping[str, Tolerance]:
     if tolerance is None:
         return {}
     if isinstance(tolerance, Mapping):
-        return tolerance
-    if isinstance(tolerance, Tolerance):
-        return {"*": tolerance}
-    return {"*": Tolerance(float(tolerance), "given by the caller")}
+        return {glob: _as_tolerance(bound) for glob, bound in tolerance.items()}
+    return {"*": _as_tolerance(tolerance)}
+
+
+def _as_tolerance(bound: Any) -> Tolerance:
+    if isinstance(bound, Tolerance):
+        return bound
+    if not isinstance(bound, (int, float, np.number)):
+        raise InvalidInput(f"tolerance={bound!r}: expected a number or a Tolerance")
+    return Tolerance(float(bound), "given by the caller")

@@ -61,10 +61,14 @@ class Side:
 
 @dataclass
 class Recording:
-    """What a check recorded: a trace per side, and findings that are not numbers."""
+    """What a check recorded: a trace per side, and findings that are not numbers.
+
+    ``compiles`` counts the graphs that each compiled side made for its step, where a check knows.
+    """
 
     traces: dict[str, Trace]
     problems: list[Problem] = field(default_factory=list)
+    compiles: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,6 +43,7 @@ def fingerprint() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": platform.machine(),
+        "cpu": _cpu_model(),
         "cpus": os.cpu_count(),
     }
     for package in PACKAGES:
@@ -82,6 +83,18 @@ def threats(facts: Mapping[str, Any]) -> list[str]:
     if facts.get("TF_USE_LEGACY_KERAS") in ("1", "True", "true"):
         found.append("TF_USE_LEGACY_KERAS is set: tf.keras is Keras 2")
     return found
+
+
+def _cpu_model() -> str:
+    """The processor's name and widest vector unit, which decides the order of sums."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return platform.processor()
+    name = next((x.partition(":")[2] for x in text.splitlines() if x.startswith("model name")), "")
+    unit = next((u for u in ("avx512f", "avx2", "asimd") if f" {u} " in text), "")
+    return f"{name.strip()} {unit}".strip()
 
 
 def _version(package: str) -> str | None:

@@ -142,10 +142,12 @@ class Report:
             "max_abs": max((d.max_abs for d in differences), default=0.0),
             "max_rel": max((d.max_rel for d in differences), default=0.0),
             "max_ulp": max((d.max_ulp for d in differences), default=0.0),
+            "needed": max((d.needed for d in differences), default=0.0),
             "allowed": worst.allowed if worst else 0.0,
             "headroom": _json_number(worst.headroom) if worst else None,
             "problem": worst.problem if worst else None,
             "values_compared": self.values_compared,
+            "compiles": dict(self.subject.get("compiles") or {}),
             "first_divergence": first.name if first else None,
             "problems": [{"kind": p.kind, "name": p.name, **p.details} for p in self.problems],
             "causes": [dict(c) for c in self.causes],
@@ -171,7 +173,7 @@ class Report:
             "reproduce": self.reproduce,
             "entries": [_entry_json(entry) for entry in self.entries],
         }
-        return json.dumps(document, indent=1, default=str)
+        return json.dumps(_strict(document), indent=1, default=str, allow_nan=False)
 
     def with_(self, **changes: Any) -> Report:
         """A copy with some fields replaced."""
@@ -292,6 +294,15 @@ def _unmatched_problem(u: Unmatched) -> Problem:
 def _entry_json(entry: Entry) -> dict[str, Any]:
     rows = [{k: _json_number(v) for k, v in asdict(d).items()} for d in entry.differences]
     return {"name": entry.name, "tolerance": asdict(entry.tolerance), "differences": rows}
+
+
+def _strict(value: Any) -> Any:
+    """A copy without infinities and NaN, which strict JSON lacks, at any depth."""
+    if isinstance(value, Mapping):
+        return {str(key): _strict(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(v) for v in value]
+    return _json_number(value)
 
 
 def _json_number(value: Any) -> Any:

@@ -86,6 +86,7 @@ def _run(
             "mode": mode,
             "device": device,
             "source": {side.name: _definition(side.impl, check.name) for side in sides.values()},
+            "compiles": recording.compiles,
         },
     )
 

@@ -101,3 +101,19 @@ def float32_inside_bound(scale: float) -> float:
     hard sigmoid were measured at 0.1 to 1.2 roundings.
     """
     return 2.0 * float(np.finfo(np.float32).eps) * max(scale, 1.0)
+
+
+ERROR_GROWTH = 4.0
+"""Growth of a passing error over the baseline at which the gate fails. A change of summation order
+moves an error by about its own size; a wrong constant that still passes moves it by far more."""
+
+
+def noise_floor(dtype: str, *, same_platform: bool) -> float:
+    """Errors below this count as this much when the gate looks for growth.
+
+    On one platform a run repeats bit for bit, and a rewrite that rounds once more moves a result by
+    half a rounding. On another one (CPU, versions, threads) sums run in another order, which leaves
+    up to two roundings where there was none.
+    """
+    eps = float(np.finfo(np.dtype(dtype) if dtype in ("float16", "float64") else np.float32).eps)
+    return (0.5 if same_platform else 2.0) * eps

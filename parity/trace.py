@@ -60,8 +60,13 @@ class Trace:
         """Append one entry. A name can be used once: recording twice is a bug of the recorder."""
         if name in self._entries:
             raise InvalidInput(f"{self.side or 'trace'}: entry {name!r} recorded twice")
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise InvalidInput(
+                f"{self.side or 'trace'}: entry {name!r} is a masked array, whose mask would be "
+                "lost; give its filled(...) values"
+            )
         array = to_numpy(value)
-        if array.dtype.kind not in "biufcV":  # V: bfloat16 of ml_dtypes
+        if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
             raise InvalidInput(
                 f"{self.side or 'trace'}: entry {name!r} holds {array.dtype} values "
                 f"({type(value).__name__}); a trace holds numbers"

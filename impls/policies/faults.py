@@ -116,15 +116,6 @@ MUTANTS = (
         because="log(2 pi) left out: no gradient shows it, SAC's temperature does",
     ),
     Mutant(
-        id="density-counts-shared-deviation-once",
-        find="    return torch.sum(-0.5 * torch.square(scaled) - log_std - HALF_LOG_2PI, dim=-1)\n",
-        replace="    density = torch.sum(-0.5 * torch.square(scaled) - HALF_LOG_2PI, dim=-1)\n"
-        "    return density - torch.sum(log_std.reshape(-1, log_std.shape[-1])[:1])\n",
-        caught_by="function.gaussian_log_prob",
-        because="log_std of the first row for all of them: right only while it is shared",
-        sibling="torch",
-    ),
-    Mutant(
         id="gaussian-entropy-constant",
         find="return tf.reduce_sum(log_std + (0.5 + HALF_LOG_2PI), axis=-1)",
         replace="return tf.reduce_sum(log_std + HALF_LOG_2PI, axis=-1)",

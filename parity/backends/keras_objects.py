@@ -7,7 +7,8 @@ makes another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,28 +64,38 @@ Alter = Callable[[Seen], None]
 
 
 @contextmanager
-def objects(alter: Alter | None = None) -> Iterator[list[Seen]]:
+def objects(
+    alter: Alter | None = None, kinds: Collection[str] | None = None
+) -> Iterator[list[Seen]]:
     """A list that fills with the objects that are made or called inside.
 
     Args:
-        alter: called once for each of them, before it is used: when it has been made, or at its
-            first call.
+        alter: called for each of them before it is used: when it has been made, and at its first
+            call, since its owner may have changed it in between.
+        kinds: names of the classes to look at; all where not given.
     """
     found: list[Seen] = []
     known: dict[int, Seen] = {}
     counts: dict[str, int] = {}
     depth: dict[int, int] = {}
 
+    called: set[int] = set()
+
     def register(value: Any, made: bool) -> None:
-        if id(value) in known:
-            return
         kind = type(value).__name__
-        counts[kind] = counts.get(kind, -1) + 1
-        seen = Seen(kind, counts[kind], value, made, settings_of(value))
-        known[id(value)] = seen
-        found.append(seen)
+        if (kinds is not None and kind not in kinds) or (id(value) in called):
+            return
+        seen = known.get(id(value))
+        if seen is None:
+            counts[kind] = counts.get(kind, -1) + 1
+            seen = known[id(value)] = Seen(kind, counts[kind], value, made)
+            found.append(seen)
+        if not made:
+            called.add(id(value))
         if alter is not None:
             alter(seen)
+        else:
+            seen.settings = settings_of(value)
 
     def making(original: Any) -> Any:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -96,7 +107,8 @@ def objects(alter: Alter | None = None) -> Iterator[list[Seen]]:
             if not depth[id(self)]:
                 register(self, True)
 
-        __init__.__wrapped__ = original  # type: ignore[attr-defined]
+        # Keras reads the argument names of a layer's constructor
+        __init__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
         return __init__
 
     def calling(original: Any) -> Any:
@@ -104,12 +116,12 @@ def objects(alter: Alter | None = None) -> Iterator[list[Seen]]:
             register(self, False)
             return original(self, *args, **kwargs)
 
-        __call__.__wrapped__ = original  # type: ignore[attr-defined]
+        __call__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
         return __call__
 
     undo: list[tuple[type, str, Any]] = []
     try:
-        for cls in _classes():
+        for cls in _classes(kinds):
             for name, wrap in (("__init__", making), ("__call__", calling), ("apply", calling)):
                 if name in vars(cls) and not (name == "apply" and not issubclass(cls, _BASES[2])):
                     undo.append((cls, name, vars(cls)[name]))
@@ -120,7 +132,8 @@ def objects(alter: Alter | None = None) -> Iterator[list[Seen]]:
             setattr(cls, name, original)
 
 
-def _classes() -> list[type]:
+def _classes(kinds: Collection[str] | None) -> list[type]:
+    """The classes of the given names with all that they inherit from; all classes without names."""
     found: dict[type, None] = {}
     waiting = list(_BASES)
     while waiting:
@@ -128,7 +141,10 @@ def _classes() -> list[type]:
         if cls not in found:
             found[cls] = None
             waiting += cls.__subclasses__()
-    return list(found)
+    if kinds is None:
+        return list(found)
+    named = [c for c in found if c.__name__ in kinds]
+    return list(dict.fromkeys(c for n in named for c in n.__mro__ if issubclass(c, _BASES)))
 
 
 def settings_of(value: Any) -> dict[str, Any]:
@@ -191,7 +207,7 @@ def with_settings(wanted: Mapping[tuple[str, int], Mapping[str, Any]]) -> Iterat
         for name, setting in wanted.get(seen.key, {}).items():
             undo.append(put(seen, name, setting))
 
-    with objects(alter):
+    with objects(alter, {kind for kind, _ in wanted}):
         try:
             yield
         finally:

@@ -195,6 +195,8 @@ class UpdateSequenceCheck(TrainingCheck):
             recording.traces[name] = self._run(name, side, anchors, examples)
             made, declared = self._learner(side).traces - before, self._declared(side)
             reused = made == 0 and before > 0
+            if side.variant != "eager":
+                recording.compiles[name] = made or before
             if made != declared and not reused:
                 details = {"side": name, "traces": made, "declared": declared}
                 recording.problems.append(Problem("retrace", "update", details))

@@ -126,6 +126,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _compare(pair: _Pair) -> None:
     kind, other = pair.call.kind, pair.tf_call.kind
+    _precision(pair)
     if pair.tf_call.fused or other == "Activation":
         return _activation(pair)
     if kind == other:
@@ -139,6 +140,15 @@ def _compare(pair: _Pair) -> None:
             if family[0] == name:
                 table(pair)
     return None
+
+
+def _precision(pair: _Pair) -> None:
+    """Mixed precision: a layer computes in half of what its weights hold."""
+    have = str(getattr(pair.tf, "compute_dtype", None) or "")
+    parameters = [p for p in getattr(pair.torch, "parameters", list)() if p.is_floating_point()]
+    if parameters and have and not pair.tf_call.fused:
+        wanted = str(parameters[0].dtype).removeprefix("torch.")
+        pair.add("dtype of the computation", wanted, have, "low-precision", {"dtype": wanted})
 
 
 def _norm(pair: _Pair) -> None:

@@ -21,7 +21,8 @@ from parity.debug.modules import Pair
 from parity.report import Report
 from parity.tolerance import default_tolerance, float32_inside_bound
 
-LAYER, BETWEEN, OUTPUT, GRADIENT = "layer", "between", "output", "gradient"
+LAYER, BETWEEN, OUTPUT = "layer", "between", "output"
+GRADIENT, PARAMETER = "gradient", "parameter"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Fault:
     """A place where the sides part, whatever came before.
 
     Attributes:
-        kind: ``layer``, ``between`` (code before a layer) or ``output`` (code behind the last).
+        kind: ``layer``, ``between`` (code before a layer), ``output`` (code behind the last),
+            ``gradient`` (a layer's backward pass alone) or ``parameter`` (one of the model's own).
         place: ``act``, ``out/input`` or ``output``.
         match: the layer; for ``between`` the one whose input differs.
         before: the match that ran before it; None at the beginning.
@@ -74,10 +76,13 @@ class Places:
 def localise(pair: Pair, matching: Matching, report: Report) -> Places:
     """Local errors of all layers, and of the code between them."""
     forced = _forced_run(pair, matching)
+    unforced = {m.tf[-1].path for m in matching.matches if not _forcible(m)}
     rows, faults = [], []
     before: Match | None = None
     for match in matching.matches:
         gap = _between(pair, match, forced)
+        if before is not None and before.tf[-1].path in unforced:
+            gap = None  # what came before could not be put right: this says nothing
         own, arrays = _own(pair, match)
         if gap is not None and not gap.agrees:
             both, made = _through(pair, match, forced)
@@ -101,10 +106,19 @@ def localise(pair: Pair, matching: Matching, report: Report) -> Places:
             )
         )
         before = match
-    faults += _behind(pair, matching, forced, before)
+    if before is None or before.tf[-1].path not in unforced:
+        faults += _behind(pair, matching, forced, before)
     if not any(not fault.float32 for fault in faults):
         faults += [f for m in reversed(matching.matches) if (f := _backward(pair, m)) is not None]
     return Places(rows, faults)
+
+
+def _forcible(match: Match) -> bool:
+    """Whether torch's output can stand in for the tf layer's: not where the shapes differ."""
+    main = match.outputs()[0]
+    if main.torch is None or main.tf is None:
+        return False
+    return axes.to_tf(np.asarray(main.torch), match.order).shape == np.shape(main.tf)
 
 
 def _backward(pair: Pair, match: Match) -> Fault | None:

@@ -12,7 +12,7 @@ import numpy as np
 from parity import weights
 from parity.backends import get_backend
 from parity.debug import config, feeding, modules, transfer
-from parity.debug.localise import Places, localise, table
+from parity.debug.localise import PARAMETER, Fault, Places, localise, table
 from parity.debug.matching import SIDES, Matching
 from parity.debug.modules import Pair
 from parity.debug.precision import Twin, keras_twin, torch_twin
@@ -21,7 +21,7 @@ from parity.debug.subjects import Subject, call_factory, describe
 from parity.debug.transfer import Plan
 from parity.errors import InvalidInput, ParityError
 from parity.report import Report, build_report, judge
-from parity.tolerance import DEFAULTS, Tolerance
+from parity.tolerance import DEFAULTS, Tolerance, default_tolerance
 from parity.trace import Trace
 
 #: Zeros inside a user's network are ordinary; an output of nothing but zeros is not.
@@ -58,7 +58,8 @@ def check_modules(
     """
     torch_module = subjects["torch"].value
     with _untouched(torch_module, training):
-        subjects, first = _first_record(subjects, inputs, seed)
+        with modules.unmoved([subjects["tf"].value]):
+            subjects, first = _first_record(subjects, inputs, seed)
         values = first.modules
         matching = first.match(names)
         plan = _plan(matching, values)
@@ -224,12 +225,14 @@ def _run(
 ) -> Run:
     subjects = {side: Subject(side, side, "module", pair.modules[side]) for side in SIDES}
     before = _statistics(pair)
-    _recorded(pair, subjects, seed, last_order=first.last_order)
-    matching = pair.match(names)
-    plan = _plan(matching, pair.modules)
-    if keep:
-        _settle_flattening(matching, plan)
-    traces = modules.traces(pair, matching, plan)
+    # a pass may move running statistics, in evaluation too where the user's code says so
+    with modules.unmoved(list(pair.modules.values())):
+        _recorded(pair, subjects, seed, last_order=first.last_order)
+        matching = pair.match(names)
+        plan = _plan(matching, pair.modules)
+        if keep:
+            _settle_flattening(matching, plan)
+        traces = modules.traces(pair, matching, plan)
     report = build_report(
         traces, expect_zero=EXPECT_ZERO, dtype=pair.dtype, subject={"dtype": pair.dtype}
     )
@@ -253,7 +256,9 @@ def _explained(
     places = Places([], [])
     settings = config.differences(best.matching.matches)
     if not contract_holds(best.report):
+        own = _own_parameters(best)
         places = _told_apart(localise(best.pair, best.matching, best.report), settings)
+        places.faults[:0] = own
     if run64 is not None and places.faults and not places.real:
         evidence = _float32_inside(run64, places)
     internal: list[str] = []
@@ -269,6 +274,21 @@ def _explained(
     from parity.diagnose.layers import explain_modules
 
     return explain_modules(judged, best, places, settings)
+
+
+def _own_parameters(run: Run) -> list[Fault]:
+    """A model's own parameters that differ; put right in the tf model, so that the rest shows."""
+    found = []
+    for moved in run.plan.moved:
+        a, b = moved.torch.get(), moved.tf.get()
+        if moved.match is not None or a.size != b.size:
+            continue
+        gap = float(np.abs(a.reshape(b.shape).astype(np.float64) - b).max(initial=0.0))
+        if gap > default_tolerance("float32").atol:
+            found.append(Fault(PARAMETER, moved.name, None, None, gap, a, b))
+            if run.pair.dtype == "float64":  # a copy of the user's model
+                moved.tf.set(transfer.fitted(a, moved.tf))
+    return found
 
 
 def _told_apart(places: Places, settings: Sequence[config.Setting]) -> Places:
@@ -353,7 +373,7 @@ def _place(run: Run, places: Places) -> str | None:
         return str(first.details.get("layer", first.name))
     if places.real:
         return places.real[0].place
-    if places.faults:
+    if places.faults or contract_holds(run.report):
         return None
     for entry in run.report.failing:
         head, _, rest = entry.name.partition("/")

@@ -26,7 +26,8 @@ class Source:
 
     label: str
     array: np.ndarray
-    channels_last: bool = False
+    function: str = ""
+    """Which activation made it, where a layer's class says so."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,10 @@ def _rearranged(source: Source) -> Iterator[tuple[str, str, np.ndarray]]:
             if len(axes) == 1 or x.ndim > 2:
                 kept = function(x, axis=axes, keepdims=True)  # type: ignore[operator]
                 yield f"{name} over axes {list(axes)}", "reduce", kept
+    if x.ndim == 3 and x.shape[-1] % 2 == 0:
+        half = x.shape[-1] // 2
+        final = np.concatenate([x[:, -1, :half], x[:, 0, half:]], axis=-1)
+        yield "the final states of both directions", "pick", final
     if x.ndim > 2:
         last = np.moveaxis(x, 1, -1)
         yield "flattened channels first", "flatten", x.reshape(len(x), -1)
@@ -115,6 +120,8 @@ def _between_two(a: Made, b: Made, source: Source) -> Found:
     cause = "other-computation"
     if a.named is not None and b.named is not None and a.group == b.group == "function":
         cause = _functions(a.named, b.named)
+        if cause == "activation-extra" and source.function == b.named.name:
+            cause = "activation-doubled"
     elif b.group == "twice" and a.named is not None and b.named is not None:
         cause = "activation-doubled"
     elif a.group == "twice":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,16 @@ from parity.debug.calls import Caller, Outcome
 from parity.debug.functions import Run, comparable
 from parity.debug.intermediates import Value, first_unmatched, pair, tf_values, torch_values
 from parity.debug.sites import Site
-from parity.tolerance import explained_bound
+from parity.tolerance import explained_bound, float32_rounding_bound
 from parity.trace import Trace
 
 Arrays = Mapping[str, np.ndarray]
 Inside = Callable[[], AbstractContextManager[Any]]
+_SHARE = 1e-3
+"""Where a run holds float32 constants, a cause must still remove all but this share."""
+_UNTRIED: Any = object()
+#: A factor that is read as a property of the data is another one for other data.
+_BOUND_TO_DATA = ("weighted-mean",)
 SECONDS = 20.0
 """Time after which no further hypothesis is tried."""
 
@@ -85,12 +90,14 @@ class Score:
         failing: all that do.
         error: the largest absolute difference over all entries; infinite for other shapes.
         at_first: that of the entry which differed first before anything was changed.
+        exact: what agrees does so to the precision of the run, not just to float32's.
     """
 
     first: str | None
     failing: tuple[str, ...]
     error: float
     at_first: float
+    exact: bool = True
 
     @property
     def agrees(self) -> bool:
@@ -169,11 +176,26 @@ class Bench:
         self.keras_objects: list[Any] = []
         self.keras_steps: list[Any] = []
         self.tried = 0
+        self._second: tuple[Any, Outcome] | None = _UNTRIED
         self.deadline = time.monotonic() + seconds
         self._torch_outcome = base.outcomes["torch"]
-        self.before = self.score(self.tf)
-        self.first = self.before.first
+        self.gaps: dict[str, float] = {}
+        self.coarse: dict[str, float] = {}
+        self.start(self.tf)
         self.record()
+
+    def start(self, tf: Trace) -> None:
+        """Take this trace of the tf side as what is to be explained."""
+        self.tf = tf
+        self.gaps, self.coarse = {}, {}
+        self.first: str | None = None
+        self.before = self.score(tf)
+        self.first = self.before.first
+        for name in self.torch:
+            self.gaps[name] = self._gap(tf, name)[0]
+            finite = self.torch[name][np.isfinite(self.torch[name].astype(np.float64))]
+            scale = float(np.abs(finite).max()) if finite.size else 1.0
+            self.coarse[name] = float32_rounding_bound(scale)
 
     def record(self) -> None:
         """Run both sides with every intermediate recorded; tf under the changes applied so far."""
@@ -223,6 +245,7 @@ class Bench:
             if value.site is not None and not value.backward:
                 self.sites.setdefault(value.site, []).append(value)
         self.suspect = first_unmatched(self.ours)
+        self.torch_suspect = first_unmatched(self.theirs)
 
     def trial(self, change: Change) -> Outcome | None:
         """Run the tf side once; None where it cannot run so."""
@@ -233,10 +256,12 @@ class Bench:
             self.applied + change, lambda edit: tf_intercept.intercept(edit, eagerly=change.eagerly)
         )
 
-    def _tf(self, change: Change, context: Callable[[Any], Any]) -> Outcome | None:
+    def _tf(
+        self, change: Change, context: Callable[[Any], Any], inputs: Arrays | None = None
+    ) -> Outcome | None:
         from parity.backends import tf_edits
 
-        inputs = self.inputs["tf"]
+        inputs = self.inputs["tf"] if inputs is None else inputs
         for alter in change.inputs:
             inputs = alter(inputs)
         edit = tf_edits.together(change.edits[::-1]) if change.edits else None
@@ -264,8 +289,9 @@ class Bench:
     def measure(self, change: Change) -> Score | None:
         """How far from torch the tf side is under a change."""
         outcome = self.trial(change)
-        if outcome is None:
-            return None
+        return None if outcome is None else self._scored(outcome, change)
+
+    def _scored(self, outcome: Outcome, change: Change) -> Score:
         trace = self._comparable(outcome)
         for alter in change.outputs:
             trace = alter(trace)
@@ -275,23 +301,40 @@ class Bench:
         """Nothing differs any more; or the first difference is gone and no other came before it."""
         if score.agrees:
             return True
-        if self.first is None or self.first in score.failing:
+        if self.first is None or self.first in score.failing or score.first is None:
             return False
         names = list(self.torch)
-        return names.index(score.first) > names.index(self.first) if score.first in names else False
+        if score.first not in names or self.first not in names:
+            return False
+        return names.index(score.first) > names.index(self.first)
 
     def score(self, trace: Trace) -> Score:
         """Compare a trace of the tf side with torch's."""
         failing: list[str] = []
         error = at_first = 0.0
-        for name in dict.fromkeys([*self.torch, *trace]):
+        exact = True
+        names = dict.fromkeys([*self.torch, *trace])
+        first = getattr(self, "first", None)
+        for name in names:
             gap, bound = self._gap(trace, name)
-            if gap > bound:
+            if gap > self._loose(name, bound):
                 failing.append(name)
+            exact = exact and (gap <= bound or name in failing)
             error = max(error, gap)
-            if name == getattr(self, "first", failing[0] if failing else None):
+            if first is None and failing:
+                first = failing[0]
+            if name == first:
                 at_first = gap
-        return Score(failing[0] if failing else None, tuple(failing), error, at_first)
+        return Score(failing[0] if failing else None, tuple(failing), error, at_first, exact)
+
+    def _loose(self, name: str, bound: float) -> float:
+        """Float32 constants inside a float64 run leave their rounding behind whatever the cause."""
+        before = self.gaps.get(name)
+        if before is None or self.bound_dtype != "float64" or not np.isfinite(before):
+            return bound
+        if before <= bound:
+            return bound
+        return max(bound, min(self.coarse.get(name, bound), _SHARE * before))
 
     def _gap(self, trace: Trace, name: str) -> tuple[float, float]:
         if name not in trace or name not in self.torch:
@@ -339,16 +382,80 @@ class Bench:
     def expired(self) -> bool:
         return time.monotonic() > self.deadline
 
-    def apply(self, finding: Finding) -> None:
-        """Keep the change and look at what is left."""
-        self.applied = self.applied + finding.hypothesis.change
-        outcome = self._tf(self.applied, _plain)
+    def apply(self, change: Change) -> None:
+        """Keep a change and look at what is left."""
+        outcome = self._tf(self.applied + change, _plain)
         if outcome is not None:
-            self.tf = self._comparable(outcome)
-            del self.first
-            self.before = self.score(self.tf)
-            self.first = self.before.first
+            self.applied = self.applied + change
+            self.start(self._comparable(outcome))
             self.record()
+
+    def confirm(self, finding: Finding) -> Finding:
+        """Whether it also explains the difference for other inputs."""
+        if self._second is _UNTRIED:
+            self._second = self._other_sample()
+        sample = self._second
+        if sample is None or finding.hypothesis.cause in _BOUND_TO_DATA:
+            return finding
+        inputs, torch = sample
+        change = self.applied + finding.hypothesis.change
+        outcome = self._tf(change, _plain, inputs)
+        if outcome is None:
+            return finding
+        trace = comparable({"torch": torch, "tf": outcome}, inputs)["tf"]
+        for alter in change.outputs:
+            trace = alter(trace)
+        kept = self.torch
+        self.torch = torch.trace
+        try:
+            failing = [n for n in torch.trace if self._gap(trace, n)[0] > self._wide(n, trace)]
+        finally:
+            self.torch = kept
+        holds = not failing if finding.complete else finding_first(self) not in failing
+        return replace(finding, confirmed=holds)
+
+    def _wide(self, name: str, trace: Trace) -> float:
+        bound = self._gap(trace, name)[1]
+        return max(bound, self.coarse.get(name, bound)) if self.gaps.get(name, 0) > bound else bound
+
+    def _other_sample(self) -> tuple[Any, Outcome] | None:
+        """Other inputs of the same kind, and what torch makes of them."""
+        inputs = varied(self.inputs["tf"])
+        if inputs is None or not same_inputs(self.inputs):
+            return None
+        try:
+            torch = self.callers["torch"](inputs, self.dtype)
+        except Exception:
+            return None
+        return inputs, torch
+
+
+def finding_first(bench: Bench) -> str | None:
+    return bench.first
+
+
+def same_inputs(inputs: Mapping[str, Arrays]) -> bool:
+    """Both sides are given the same arrays."""
+    torch, tf = list(inputs["torch"].values()), list(inputs["tf"].values())
+    return len(torch) == len(tf) and all(a is b for a, b in zip(torch, tf, strict=True))
+
+
+def varied(inputs: Arrays) -> dict[str, np.ndarray] | None:
+    """Inputs a little different: zeros, ties, masks and signs stay what they are."""
+    found, changed = {}, False
+    for number, (name, array) in enumerate(inputs.items()):
+        array = np.asarray(array)
+        if array.dtype.kind != "f" or set(np.unique(array)) <= {0.0, 1.0}:
+            found[name] = array
+            continue
+        changed = True
+        power = 1.07 if number % 2 == 0 else 0.94
+        if np.all((array >= 0) & (array <= 1)):
+            other = array.astype(np.float64) ** power
+        else:
+            other = array.astype(np.float64) * power
+        found[name] = other.astype(np.float32).astype(array.dtype)
+    return found if changed else None
 
 
 def _plain(edit: Any) -> AbstractContextManager[Any]:
@@ -357,23 +464,49 @@ def _plain(edit: Any) -> AbstractContextManager[Any]:
     return tf_intercept.intercept(edit)
 
 
-def search(bench: Bench, tiers: Sequence[Callable[[Bench], Iterable[Hypothesis]]]) -> list[Finding]:
+def search(
+    bench: Bench, tiers: Sequence[Sequence[Callable[[Bench], Iterable[Hypothesis]]]]
+) -> list[Finding]:
     """Try hypotheses tier by tier; stop behind the first tier that explains everything.
 
-    Returns all findings of that tier, best first; where nothing explains everything, those that
-    remove the first difference.
+    Returns the findings of that tier, best first; where nothing explains everything exactly and
+    for other inputs too, all that remove at least the first difference.
     """
-    partial: list[Finding] = []
+    found: list[Finding] = []
     for tier in tiers:
-        complete: list[Finding] = []
-        for hypothesis in tier(bench):
-            if bench.expired:
-                break
+        for hypothesis in _all(bench, tier):
             finding = bench.try_(hypothesis)
             if finding is not None:
-                (complete if finding.complete else partial).append(finding)
-        if complete:
-            return sorted(complete, key=lambda f: f.hypothesis.rank)
+                found.append(replace(finding, exact=finding.score.exact))
+        found = _confirmed(bench, found)
+        best = found[0] if found else None
+        if best is not None and best.complete and best.exact and best.confirmed is not False:
+            break
         if bench.expired:
             break
-    return sorted(partial, key=lambda f: (len(f.score.failing), f.hypothesis.rank))
+    return found
+
+
+def _all(
+    bench: Bench, tier: Sequence[Callable[[Bench], Iterable[Hypothesis]]]
+) -> Iterator[Hypothesis]:
+    for generate in tier:
+        for hypothesis in generate(bench):
+            if bench.expired:
+                return
+            yield hypothesis
+
+
+def _confirmed(bench: Bench, found: list[Finding]) -> list[Finding]:
+    """Each cause's best finding, confirmed on other inputs; best first."""
+    best: dict[str, list[Finding]] = {}
+    for finding in sorted(found, key=lambda f: f.order):
+        best.setdefault(finding.hypothesis.cause, []).append(finding)
+    kept = []
+    for findings in best.values():
+        for finding in findings[:4]:
+            done = finding if finding.confirmed is not None else bench.confirm(finding)
+            kept.append(done)
+            if done.confirmed is not False:
+                break
+    return sorted(kept, key=lambda f: f.order)

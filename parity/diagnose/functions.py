@@ -2,50 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from parity.debug.calls import Caller
 from parity.debug.functions import Inputs, Run
-from parity.diagnose import gradients, masks, operations, values
-from parity.diagnose.base import Bench, Finding, search
+from parity.diagnose import (
+    dtypes,
+    gradients,
+    layouts,
+    losses,
+    masks,
+    objects,
+    operations,
+    optimizers,
+    relations,
+    state,
+    values,
+)
+from parity.diagnose.base import Bench, Change, Direct, Finding, Hypothesis, search
+from parity.diagnose.wording import as_cause
 from parity.report import Report
+
+Tier = Sequence[Callable[[Bench], Iterable[Hypothesis]]]
+_LAYERS = 3
+"""Faults stacked on one another that are peeled off at most."""
 
 
 def explain_functions(
     report: Report, callers: Mapping[str, Caller], inputs: Inputs, base: Run, wide: Run | None
 ) -> Report:
     """Try hypotheses on the pair and put those that remove the difference into the report."""
-    bench = Bench(callers, inputs, wide if wide is not None else base)
+    differs = wide is not None and bool(wide.report.failing)
+    bench = Bench(callers, inputs, wide if wide is not None and differs else base)
     if bench.before.first is None:
         return report
-    findings = search(bench, tiers(bench))
-    causes = [as_cause(bench, f) for f in findings[:6]]
-    print("   tried", bench.tried, "suspect", bench.suspect and (bench.suspect.op, bench.suspect.source))
-    return report.with_(causes=tuple(causes))
+    causes = _causes(bench)
+    subject = {**report.subject, "tried": bench.tried, **_place(bench)}
+    return report.with_(causes=tuple(causes), subject=subject)
 
 
-def tiers(bench: Bench):
-    first = [gradients.stops, gradients.ties] if gradients.only_gradients(bench) else []
+def _causes(bench: Bench) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for _ in range(_LAYERS):
+        causes, change = _one_round(bench)
+        found += causes
+        if change is None or bench.expired:
+            break
+        bench.apply(change)
+        if bench.first is None:
+            break
+    return found
+
+
+def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
+    """The causes of the first difference, and the change that undoes them if more is left."""
+    for direct in (_frozen, _float32, _optimizers):
+        causes, change, done = direct(bench)
+        if causes and (done or change is not None):
+            return causes, change
+    still = state.unchanged(bench)
+    if still is not None:
+        facts = {"entry": still[0], "equals": still[1]}
+        return [as_cause(bench, Direct("state-not-updated", facts, 0.0, 0.3), [])], None
+    findings = search(bench, quick_tiers(bench))
+    best = findings[0] if findings else None
+    if best is None or not _settles(best):
+        known = _direct(bench)
+        if known:
+            return [as_cause(bench, known[0], known[1:])], None
+        rest = search(bench, thorough_tiers(bench))
+        findings = sorted([*findings, *rest], key=lambda f: f.order)
+    findings = [f for f in findings if _credible(f)]
+    if not findings:
+        weak = [*_direct(bench, weak=True), *relations.generic(bench)]
+        return ([as_cause(bench, weak[0], weak[1:])] if weak else []), None
+    best = findings[0]
+    others = [f for f in findings[1:] if f.order[:3] == best.order[:3]]
+    cause = as_cause(bench, best, others)
+    return [cause], None if best.complete else best.hypothesis.change
+
+
+def _settles(finding: Finding) -> bool:
+    return finding.complete and finding.exact and finding.confirmed is not False
+
+
+def _credible(finding: Finding) -> bool:
+    """A part of the difference removed by a number that was fitted to it proves nothing."""
+    if finding.confirmed is False:
+        return False
+    return finding.complete or finding.hypothesis.rank < 1.5
+
+
+def quick_tiers(bench: Bench) -> list[Tier]:
+    """What has a name and no free number."""
+    first: list[Tier] = []
+    if gradients.only_gradients(bench):
+        first = [[gradients.stops, gradients.ties]]
     return [
         *first,
-        operations.families,
-        operations.axes,
-        values.named_constants,
-        operations.layouts,
-        values.complements,
-        values.operation_constants,
-        operations.bypasses,
-        operations.wraps,
-        values.factors,
-        values.solved_constants,
-        values.solved_operands,
-        masks.masks,
-        masks.shifts,
-        masks.operands,
+        [state.random_streams, state.seeding, losses.broadcasts, losses.argument_order,
+         relations.entries, dtypes.widened],
+        [operations.families, objects.settings, losses.guards, losses.epsilon_places],
+        [operations.axes, layouts.layouts],
+    ]  # fmt: skip
+
+
+def thorough_tiers(bench: Bench) -> list[Tier]:
+    """Constants, missing and superfluous operations, masks, other operands, factors."""
+    return [
+        [values.named_constants, values.complements],
+        [values.sample_sizes],
+        [operations.bypasses, operations.wraps],
+        [objects.solved_settings, values.solved_constants],
+        [values.factors, values.solved_operands],
+        [masks.masks, objects.initialisers],
+        [masks.shifts, masks.operands],
     ]
 
 
-def as_cause(bench: Bench, finding: Finding) -> dict[str, Any]:
-    h = finding.hypothesis
-    return {"cause": h.cause, "text": f"{h.cause} {dict(h.facts)} {h.site and (h.site.op, h.site.source)}", "before": finding.before, "after": finding.score.error if finding.complete else finding.score.at_first, "fix": "", "place": h.place or (h.site.place if h.site else ""), "docs": "", "alternatives": ()}
+def _frozen(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool]:
+    """What a trace of ``tf.function`` froze: gone when the function runs eagerly."""
+    if bench.eager is None or _equal(bench.eager, bench.tf):
+        return [], None, False
+    score = bench.score(bench.eager)
+    if not bench.improves(score):
+        bench.start(bench.eager)
+        return [], None, False
+    hypothesis = Hypothesis("frozen-state", Change(), _traced(bench), None, 0.1)
+    cause = as_cause(bench, Finding(hypothesis, bench.before.at_first, score), [])
+    bench.start(bench.eager)
+    return [cause], None if score.agrees else Change(), score.agrees
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return list(a) == list(b) and all(
+        a[n].shape == b[n].shape and np.allclose(a[n], b[n], rtol=1e-6, atol=1e-9, equal_nan=True)
+        for n in a
+    )
+
+
+def _traced(bench: Bench) -> dict[str, Any]:
+    names = state.traced_functions(bench)
+    return {"functions": [n for n, _ in names], "draws": any(drawn for _, drawn in names)}
+
+
+def _float32(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool]:
+    found = dtypes.float32_inside(bench)
+    if found is None:
+        return [], None, False
+    place, error, bound = found
+    direct = Direct("float32-inside", {"error": error, "bound": bound}, 0.0, 0.2, place)
+    return [as_cause(bench, direct, [])], None, True
+
+
+def _optimizers(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool]:
+    """Optimizers inside the functions, simulated from the gradients that they were given."""
+    causes = []
+    for torch, tf, comparison in optimizers.explanations(
+        bench.torch_steps, bench.keras_steps, bench.bound_dtype
+    ):
+        for part in comparison.parts:
+            facts = optimizers.facts_of(part, torch, tf)
+            hypothesis = Hypothesis(part.cause, Change(), facts, None, 0.2)
+            score = bench.before
+            finding = Finding(hypothesis, part.before, score)
+            causes.append(as_cause(bench, finding, [], after=part.after))
+    return causes, None, bool(causes)
+
+
+def _direct(bench: Bench, *, weak: bool = False) -> list[Direct]:
+    """Causes seen in the values alone, the likeliest first."""
+    found: list[Direct] = []
+    if not gradients.only_gradients(bench):
+        found += list(relations.conventions(bench, weak=weak))
+    again = state.stale(bench)
+    if again is not None:
+        found.append(Direct("repeated-value", {"entry": again[0], "equals": again[1]}, 0.0, 0.9))
+    return sorted(found, key=lambda d: d.rank)
+
+
+def _place(bench: Bench) -> dict[str, Any]:
+    """The user's lines at which the two computations part, where intermediates show it."""
+    found: dict[str, Any] = {}
+    ours = bench.suspect
+    if ours is not None and ours.place:
+        found["tf_line"] = f"{ours.place}: {ours.source}"
+    theirs = bench.torch_suspect
+    if theirs is not None and theirs.place:
+        found["torch_line"] = f"{theirs.place}: {theirs.source}"
+    return found

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.operations import calls, floating, suspects_first
+from parity.diagnose.base import Bench, Hypothesis
+from parity.diagnose.operations import at_site, calls, floating, suspects_first
 
 _SINGULAR = ("Log", "Sqrt", "Pow", "RealDiv", "Rsqrt", "Reciprocal", "Inv", "Xlogy", "Acos",
              "Asin", "Atan2", "Xdivy", "Log1p", "DivNoNan", "Acosh", "Atanh", "EuclideanNorm")  # fmt: skip
@@ -38,22 +38,22 @@ def stops(bench: Bench) -> Iterator[Hypothesis]:
 
     for site in bench.sites:
         if site.op == "StopGradient":
-            yield _one(site, edits.bypass(0), "stop-gradient-extra", 0.5)
+            yield at_site(site, edits.bypass(0), "stop-gradient-extra", 0.5)
     # the latest place on the way is the one to name: what comes before it is cut off by it
     for number, site in enumerate(reversed(list(bench.sites))):
         if floating(bench, site) and site.op != "StopGradient":
             rank = 0.6 + 0.001 * number
-            yield _one(site, edits.after(tf.stop_gradient), "stop-gradient-missing", rank)
+            yield at_site(site, edits.after(tf.stop_gradient), "stop-gradient-missing", rank)
 
 
 def ties(bench: Bench) -> Iterator[Hypothesis]:
     """Conventions at ties, at kinks and at the bounds of a clip."""
     for site in suspects_first(bench):
         for cause, change, facts in _conventions(bench, site):
-            yield _one(site, change, cause, 0.5, **facts)
+            yield at_site(site, change, cause, 0.5, **facts)
         if site.op in _SINGULAR:
             change = _finite_gradient
-            yield _one(site, change, _singular(bench, site), 0.6, operation=site.op)
+            yield at_site(site, change, _singular(bench, site), 0.6, operation=site.op)
 
 
 def _singular(bench: Bench, site: Site) -> str:
@@ -163,10 +163,3 @@ def _is_zero(value: Any) -> bool:
     array = edits.array(value)
     return array is not None and array.size > 0 and not np.any(array)
 
-
-def _one(
-    site: Site, change: Callable[[Any], Any], cause: str, rank: float, **facts: Any
-) -> Hypothesis:
-    from parity.backends import tf_edits as edits
-
-    return Hypothesis(cause, Change((edits.at(site, change),)), facts, site, rank)

@@ -11,7 +11,7 @@ import numpy as np
 from parity.backends.base import LayerCall
 from parity.debug import axes, kinds
 from parity.debug.config import Setting
-from parity.debug.spatial import Padding, crop_of, sizes, torch_padding
+from parity.debug.spatial import Padding, crop_of, torch_padding
 from parity.diagnose.found import Found
 from parity.diagnose.variants import Bench, cloned
 
@@ -86,14 +86,16 @@ def paddings(bench: Bench, settings: Sequence[Setting]) -> Iterator[Found]:
         return
     if family != kinds.POOL and not kind.startswith(("conv", "separable")):
         return
-    for padding in ("same", "valid", "causal"):
+    if family == kinds.POOL and not hasattr(bench.tf.layer, "pool_size"):
+        yield from _global(bench)
+        return
+    for padding in ("causal", "same", "valid"):
         after = bench.try_edit({"padding": padding}) if padding != bench.tf.layer.padding else None
         if after is not None and bench.explained(after):
             cause = "padding-causal" if padding == "causal" else "padding"
             yield Found(cause, after, {"padding": padding}, f'padding="{padding}"', rank=0.6)
-    if family == kinds.POOL and not hasattr(bench.tf.layer, "pool_size"):
-        yield from _global(bench)
-        return
+            if padding == "causal":
+                return
     amounts = torch_padding(bench.match)
     if amounts is None:
         return
@@ -127,10 +129,9 @@ def _ways(
 
 def _padded(bench: Bench, amounts: Padding, value: float, swap: bool) -> float | None:
     """Pad by hand, then the layer without padding; neighbours that pad are left out."""
-    order = bench.match.input_order
-    fitting = np.moveaxis(np.asarray(bench.match.inputs()[0].torch), 1, -1) if (
-        order == axes.CHANNELS_LAST or len(sizes(bench.match, "tf")) + 2 != 0 and _last(bench)
-    ) else np.asarray(bench.match.inputs()[0].torch)
+    fitting = np.asarray(bench.match.inputs()[0].torch)
+    if _last(bench):
+        fitting = axes.to_tf(fitting, axes.CHANNELS_LAST)
     before = ((0, 0), *amounts, (0, 0)) if _last(bench) else ((0, 0), (0, 0), *amounts)
     padded = np.pad(fitting, before, constant_values=value).astype(bench.tf.inputs[0].dtype)
     clone_of = _other_pool(bench.tf.layer) if swap else None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from parity.debug import axes, config
+from parity.debug import config
 from parity.debug.localise import Fault
 from parity.debug.matching import Match
 from parity.diagnose.found import Found
@@ -70,7 +70,7 @@ def _cut_off(run: Any) -> Iterator[tuple[str, float, list[Found]]]:
     """A layer whose output gets the gradient of some of its users only, on one side."""
     for match in reversed(run.matching.matches):
         name = f"grad_output/{match.path}"
-        left, right = run.traces["torch"].entries.get(name), run.traces["tf"].entries.get(name)
+        left, right = (t[name] if name in t else None for t in run.traces.values())
         if left is None and right is None:
             continue
         shape = np.shape(left if left is not None else right)
@@ -93,31 +93,41 @@ def _missing_path(
     if not b.any() or not a.any():
         cause = "stop-gradient-extra" if not b.any() else "stop-gradient-missing"
         return [Found(cause, 0.0, {"paths": []})]
-    gap = a.astype(np.float64) - b
-    shares = _shares(run, match)
-    for chosen in _subsets(list(shares)):
-        part = sum(shares[name] for name in chosen)
-        for cause, wanted in (("stop-gradient-extra", gap), ("stop-gradient-missing", -gap)):
-            if distance(part, wanted) <= bound:
-                return [Found(cause, distance(part, wanted), {"paths": list(chosen)})]
+    for shares in _shares(run, match, a.shape):
+        whole = sum(shares.values())
+        for chosen in _subsets(list(shares)):
+            rest = whole - sum(shares[name] for name in chosen)
+            # code between a layer and its users multiplies each element by some slope
+            for cause, full, cut in (
+                ("stop-gradient-extra", a, b),
+                ("stop-gradient-missing", b, a),
+            ):
+                after = distance(cut * whole, full * rest)
+                if after <= bound * max(1.0, float(np.abs(whole).max())):
+                    return [Found(cause, after, {"paths": list(chosen)})]
     return []
 
 
-def _shares(run: Any, match: Match) -> dict[str, np.ndarray]:
-    """The gradient that each user of a layer's output sends back to it, on torch's side."""
-    output = match.torch[-1].output
-    found: dict[str, np.ndarray] = {}
+def _shares(
+    run: Any, match: Match, shape: tuple[int, ...]
+) -> Iterator[dict[str, np.ndarray]]:
+    """For layers that take one and the same tensor: what gradient each sends back, for torch."""
+    groups: list[tuple[np.ndarray, dict[str, np.ndarray]]] = []
     for user in run.matching.matches:
         call = user.torch[0]
         if user is match or call.replay_gradients is None or call.output_gradient is None:
             continue
         for index, given in enumerate(call.inputs):
-            if isinstance(output, np.ndarray) and given.shape == output.shape:
-                if np.array_equal(given, output):
-                    sent = call.replay_gradients(call.inputs, call.output_gradient).inputs[index]
-                    if sent is not None:
-                        found[user.path] = sent
-    return found
+            if given.shape != shape:
+                continue
+            sent = call.replay_gradients(call.inputs, call.output_gradient).inputs[index]
+            home = next((g for x, g in groups if np.array_equal(x, given)), None)
+            if home is None:
+                home = {}
+                groups.append((given, home))
+            if sent is not None:
+                home[user.path] = sent
+    yield from (shares for _, shares in groups if len(shares) > 1)
 
 
 def _subsets(names: list[str]) -> Iterator[tuple[str, ...]]:
@@ -156,5 +166,3 @@ def _ties(match: Match, left: np.ndarray, right: np.ndarray) -> list[Found]:
         return [Found("tie-gradient", 0.0, {"values": np.unique(x[where]).tolist()})]
     return []
 
-
-__all__ = ["axes", "explain", "explain_gradient"]

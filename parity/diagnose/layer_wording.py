@@ -162,6 +162,13 @@ _TEXT: Mapping[str, tuple[str, str]] = {
         "{tensors} holds the weights of torch's {other}", "pair the layers by name, not by sorting",
     ),
     "weights-differ": ("{tensors} holds other values than torch's", "copy torch's"),
+    "initial-value": (
+        "the sides start with other values of {name}", "give it torch's initial value",
+    ),
+    "low-precision": (
+        "the layer computes in {tf}, torch's in {torch}",
+        'dtype="float32" for the layer, or keras.config.set_dtype_policy("float32") before it',
+    ),
     "rows-rolled": (
         "{tensors} is shifted by {shift} along axis {axis}", "copy the rows without an offset",
     ),

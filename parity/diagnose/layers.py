@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from parity.debug import axes, config, kinds, modules
-from parity.debug.localise import BETWEEN, GRADIENT, LAYER, Fault, Places
+from parity.debug import config, kinds, modules, values
+from parity.debug.localise import BETWEEN, GRADIENT, LAYER, PARAMETER, Fault, Places
 from parity.debug.matching import Match
 from parity.debug.spatial import main
 from parity.diagnose import arrays, layer_settings, layer_state, layout_relations
@@ -44,11 +44,16 @@ def explain_modules(
     explained = _reordered(explained)
     causes: list[Mapping[str, Any]] = []
     for fault, found in explained:
-        causes += worded(fault.place, fault.error, found, run)
+        place = fault.place
+        if found[0].cause == "layer-order":
+            place = place.removesuffix("/input")
+        causes += worded(place, fault.error, found, run)
     if not places.real and not report.passed:
         for place, before, found in layer_state.explain(run, settings):
             causes += worded(place, before, found, run)
     subject = {**report.subject, "unexplained": unexplained}
+    if causes and causes[0]["cause"] == "layer-order":
+        subject["place"] = causes[0]["place"]
     return report.with_(causes=(*report.causes, *causes), subject=subject)
 
 
@@ -57,6 +62,8 @@ def _explain_fault(
 ) -> list[Found]:
     if fault.kind == LAYER and fault.match is not None:
         return explain_layer(fault, fault.match, run, settings)
+    if fault.kind == PARAMETER:
+        return [Found("initial-value", 0.0, {"name": fault.place})]
     if fault.kind == GRADIENT and fault.match is not None:
         return layer_state.explain_gradient(fault, fault.match, settings)
     sources = _sources(run, fault)
@@ -129,13 +136,19 @@ def _sources(run: Any, fault: Fault) -> list[Source]:
             break
         before.append(match)
     for match in reversed(before[-12:]):
-        for value in match.outputs():
-            if value.torch is not None and np.asarray(value.torch).dtype.kind == "f":
-                found.append(Source(match.path, np.asarray(value.torch)))
+        call = main(match, "torch")
+        family, name = kinds.describe(call.kind, call.layer)
+        made = [v.torch for v in match.outputs()] + values.flat(match.torch[-1].output)[:1]
+        seen: set[int] = set()
+        for array in made:
+            if array is not None and id(array) not in seen and np.asarray(array).dtype.kind == "f":
+                seen.add(id(array))
+                function = name if family == kinds.ACTIVATION else ""
+                found.append(Source(match.path, np.asarray(array), function))
     for index, array in enumerate(run.pair.inputs["torch"]):
         typed = modules.typed(array, run.pair.dtype)
         if typed.dtype.kind == "f":
-            found.append(Source(f"input {index}", typed, run.matching.order == axes.CHANNELS_LAST))
+            found.append(Source(f"input {index}", typed))
     return found
 
 

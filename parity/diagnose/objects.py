@@ -24,9 +24,9 @@ CAUSES: dict[str, str] = {
     "from_logits": "logits-probabilities",
     "label_smoothing": "label-smoothing",
     "reduction": "loss-reduction",
-    "momentum": "momentum-complement",
+    "momentum": "norm-momentum",
     "epsilon": "epsilon-value",
-    "trainable": "frozen-layer",
+    "trainable": "frozen-norm",
     "axis": "reduction-axis",
     "gain": "initializer-gain",
     "unit_forget_bias": "forget-bias",
@@ -50,6 +50,9 @@ CAUSES: dict[str, str] = {
 }
 
 
+_IDLE = frozenset(["synchronized", "renorm", "stateful", "unroll", "go_backwards", "zero_output_for_mask"])
+
+
 def settings(bench: Bench) -> Iterator[Hypothesis]:
     """Each setting of each Keras object of the run, set to what the torch side has, or to others."""
     numbers = torch_numbers(bench)
@@ -64,7 +67,8 @@ def _variants(
     bench: Bench, seen: Any, name: str, value: Any, numbers: list[tuple[str, float]]
 ) -> Iterator[Hypothesis]:
     if isinstance(value, bool):
-        yield _hypothesis(bench, seen, name, value, not value, 0.6)
+        if name not in _IDLE:
+            yield _hypothesis(bench, seen, name, value, not value, 0.6)
     elif name.endswith("activation"):
         for other in ACTIVATIONS:
             if other != value:
@@ -77,27 +81,54 @@ def _variants(
         for other in range(-1, 4):
             if other != value:
                 yield _hypothesis(bench, seen, name, value, other, 0.8)
-    elif isinstance(value, float) or (isinstance(value, int) and name in CAUSES):
+    elif isinstance(value, float) and not name.startswith("renorm"):
         yield from _numbers(bench, seen, name, float(value), numbers)
 
 
 def _numbers(
     bench: Bench, seen: Any, name: str, old: float, numbers: list[tuple[str, float]]
 ) -> Iterator[Hypothesis]:
-    options = [1.0 - old, old / 2, old * 2, 0.0, 1.0]
-    options += [v for n, v in numbers if not float(v).is_integer()][:12]
-    tried = set()
-    new = solve(bench, lambda v: _change(seen, name, v), old)
-    if new is not None and not same(new, old, close(bench)):
-        meaning = constant_meaning(old, new, constants=numbers, close=close(bench))
-        exact = _meant(meaning, new, old, numbers)
-        yield _hypothesis(
-            bench, seen, name, old, exact, 0.7 if meaning else 1.5, meaning and meaning.text
-        )
-        tried.add(exact)
+    named = [v for n, v in numbers if n.rpartition(".")[2] in _SAME.get(name, (name,))]
+    options = [*named, 1.0 - old] if name == "momentum" else [*named, old / 2, old * 2, 0.0, 1.0]
     for other in dict.fromkeys(options):
-        if other != old and other not in tried:
-            yield _hypothesis(bench, seen, name, old, other, 0.9)
+        if other != old:
+            yield _hypothesis(bench, seen, name, old, other, 0.7 if other in named else 0.9)
+
+
+#: setting of Keras -> names of the same quantity in torch.
+_SAME = {
+    "epsilon": ("eps",),
+    "l2": ("weight_decay",),
+    "negative_slope": ("negative_slope",),
+    "rate": ("p",),
+    "delta": ("beta", "delta"),
+    "label_smoothing": ("label_smoothing",),
+    "gain": ("gain",),
+    "stddev": ("std",),
+    "mean": ("mean",),
+    "minval": ("a",),
+    "maxval": ("b",),
+}
+
+
+def solved_settings(bench: Bench) -> Iterator[Hypothesis]:
+    """A number among the settings, solved for."""
+    numbers = torch_numbers(bench)
+    for seen in bench.keras_objects:
+        if seen.family == "optimizers":
+            continue
+        for name, value in seen.settings.items():
+            if not isinstance(value, float) or name.startswith("renorm"):
+                continue
+            new = solve(bench, lambda v, s=seen, n=name: _change(s, n, v), value)
+            if new is None or same(new, value, close(bench)):
+                continue
+            meaning = constant_meaning(value, new, constants=numbers, close=close(bench))
+            exact = _meant(meaning, new, value, numbers)
+            rank = 0.8 if meaning else 1.5
+            yield _hypothesis(
+                bench, seen, name, value, exact, rank, meaning and meaning.text
+            )
 
 
 def _meant(meaning: Any, new: float, old: float, numbers: list[tuple[str, float]]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -75,11 +75,11 @@ def families(bench: Bench) -> Iterator[Hypothesis]:
     for site in suspects_first(bench):
         for other, cause in OTHERS.get(site.op, ()):
             change = _run_as(other)
-            yield _one(site, change, cause, 1.0, was=site.op, wanted=other)
+            yield at_site(site, change, cause, 1.0, was=site.op, wanted=other)
         for name, function, cause in _rewritten(site.op):
-            yield _one(site, edits.instead(function), cause, 0.8, was=site.op, wanted=name)
+            yield at_site(site, edits.instead(function), cause, 0.8, was=site.op, wanted=name)
         if site.op in _ORDERED:
-            yield _one(site, edits.swapped, "operand-order", 1.1)
+            yield at_site(site, edits.swapped, "operand-order", 1.1)
 
 
 def _run_as(op: str) -> Callable[[Any], Any]:
@@ -136,11 +136,11 @@ def axes(bench: Bench) -> Iterator[Hypothesis]:
         for name, setting in value.call.attributes.items():
             if isinstance(setting, bool) and name in _SWITCHES:
                 change = edits.attribute(name, not setting)
-                yield _one(site, change, "switch", 1.0, name=name, was=setting, wanted=not setting)
+                yield at_site(site, change, "switch", 1.0, name=name, was=setting, wanted=not setting)
             elif name == "padding" and setting in ("SAME", "VALID", b"SAME", b"VALID"):
                 wanted = "VALID" if setting in ("SAME", b"SAME") else "SAME"
                 change = edits.attribute(name, wanted)
-                yield _one(site, change, "padding", 1.0, name=name, was=setting, wanted=wanted)
+                yield at_site(site, change, "padding", 1.0, name=name, was=setting, wanted=wanted)
 
 
 def _other_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
@@ -157,7 +157,7 @@ def _other_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
             if axes_ == now and keep == bool(value.call.attributes.get("keep_dims", False)):
                 continue
             change = _reduce(axes_, keep)
-            yield _one(site, change, "reduction-axis", 1.0, was=now, wanted=axes_, keep=keep)
+            yield at_site(site, change, "reduction-axis", 1.0, was=now, wanted=axes_, keep=keep)
 
 
 def _reduce(axes_: tuple[int, ...], keep: bool) -> Callable[[Any], Any]:
@@ -178,7 +178,7 @@ def _softmax_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
         def along(x: Any, axis: int = axis) -> Any:
             return function(x, axis=axis)
 
-        yield _one(site, edits.instead(along), "reduction-axis", 1.0, was=(-1,), wanted=(axis,))
+        yield at_site(site, edits.instead(along), "reduction-axis", 1.0, was=(-1,), wanted=(axis,))
 
 
 def _axis_operand(site: Site, value: Value) -> Iterator[Hypothesis]:
@@ -193,7 +193,7 @@ def _axis_operand(site: Site, value: Value) -> Iterator[Hypothesis]:
             continue
         shaped = [axis] if old.ndim else axis
         change = edits.operand(place, lambda call, shaped=shaped: shaped)
-        yield _one(site, change, "reduction-axis", 1.1, was=(int(old.reshape(-1)[0]),), wanted=(axis,))
+        yield at_site(site, change, "reduction-axis", 1.1, was=(int(old.reshape(-1)[0]),), wanted=(axis,))
 
 
 def bypasses(bench: Bench) -> Iterator[Hypothesis]:
@@ -209,7 +209,7 @@ def bypasses(bench: Bench) -> Iterator[Hypothesis]:
             if array is None or array.shape != value.array.shape or array.dtype != value.array.dtype:
                 continue
             other = edits.array(value.call.inputs[1 - index]) if len(value.call.inputs) > 1 else None
-            yield _one(site, edits.bypass(index), _extra(site.op, other), 1.2 + 0.1 * index,
+            yield at_site(site, edits.bypass(index), _extra(site.op, other), 1.2 + 0.1 * index,
                        operation=site.op)  # fmt: skip
 
 
@@ -234,10 +234,10 @@ def wraps(bench: Bench) -> Iterator[Hypothesis]:
             continue
         for name, function in edits.UNARY.items():
             cause = _missing(name)
-            yield _one(site, edits.after(function), cause, 1.4, operation=name)
+            yield at_site(site, edits.after(function), cause, 1.4, operation=name)
             if site.op in _UNARY_OPS:
                 change = edits.instead(lambda x, *_, f=function: f(x))
-                yield _one(site, change, "other-function", 1.3, was=site.op, wanted=name)
+                yield at_site(site, change, "other-function", 1.3, was=site.op, wanted=name)
 
 
 def _missing(name: str) -> str:
@@ -248,93 +248,7 @@ def _missing(name: str) -> str:
     return "missing-operation"
 
 
-def layouts(bench: Bench) -> Iterator[Hypothesis]:
-    """Axes in another order: a reshape for a transpose, reversed pairs of padding, a flip."""
-    from parity.backends import tf_edits as edits
-
-    inputs = [np.asarray(a) for a in bench.inputs["tf"].values()]
-    for site in suspects_first(bench):
-        value = next(iter(calls(bench, site)), None)
-        if value is None:
-            continue
-        for index, given in enumerate(value.call.inputs):
-            array = edits.array(given)
-            if array is None:
-                continue
-            if array.dtype.kind in "iu" and 0 < array.size <= 16:
-                yield from _integers(site, value, index, array)
-            elif array.dtype.kind in "fiub" and array.ndim >= 2:
-                yield from _transposes(site, index, array, inputs)
-
-
-def _transposes(
-    site: Site, index: int, array: np.ndarray, inputs: list[np.ndarray]
-) -> Iterator[Hypothesis]:
-    import tensorflow as tf
-
-    from parity.backends import tf_edits as edits
-
-    for source in inputs:
-        if source.shape == array.shape or sorted(source.shape) != sorted(array.shape):
-            continue
-        if not np.array_equal(source.reshape(-1).astype(array.dtype), array.reshape(-1)):
-            continue
-        for order in permutations(range(source.ndim)):
-            if tuple(source.shape[i] for i in order) != array.shape:
-                continue
-
-            def moved(call: Any, order: Any = order, source: Any = source) -> Any:
-                flat = tf.reshape(edits.tensor(call.inputs[index]), source.shape)
-                return tf.transpose(flat, order)
-
-            yield _one(site, edits.operand(index, moved), "reshape-for-transpose", 0.9,
-                       order=order, shape=source.shape)  # fmt: skip
-    for order in permutations(range(min(array.ndim, 4))):
-        if array.ndim > 4 or order == tuple(range(array.ndim)):
-            continue
-        if tuple(array.shape[i] for i in order) == array.shape:
-            change = edits.operand(
-                index, lambda call, o=order: tf.transpose(edits.tensor(call.inputs[index]), o)
-            )
-            yield _one(site, change, "axis-order", 1.2, order=order, shape=array.shape)
-    for axis in range(array.ndim):
-        change = edits.operand(
-            index, lambda call, a=axis: tf.reverse(edits.tensor(call.inputs[index]), [a])
-        )
-        yield _one(site, change, "reversed-axis", 1.6, axis=axis)
-
-
-def _integers(site: Site, value: Value, index: int, array: np.ndarray) -> Iterator[Hypothesis]:
-    """Another order of a list of integers, or one of them off by one."""
-    from parity.backends import tf_edits as edits
-
-    if site.op in REDUCTIONS or site.op in ("Cast", "OneHot", "ExpandDims", "Fill", "AddV2", "Sub"):
-        return
-    variants: list[tuple[str, np.ndarray]] = []
-    if array.ndim == 2:
-        orders = list(permutations(range(len(array))))[1:24]
-        variants += [("pair-order", array[list(o)]) for o in orders]
-        variants += [("pair-order", array[:, ::-1])]
-    elif array.ndim == 1 and site.op == "Transpose":
-        orders = list(permutations(range(len(array))))[:24]
-        variants += [("axis-order", np.array(o, array.dtype)) for o in orders]
-    if site.op in ("StridedSlice", "Roll", "GatherV2", "Slice", "Pad", "PadV2", "MirrorPad"):
-        for place in np.ndindex(array.shape):
-            for step in (1, -1):
-                moved = array.copy()
-                moved[place] += step
-                variants.append(("off-by-one", moved))
-    if site.op == "Roll":
-        variants.append(("shift-direction", -array))
-    for cause, new in variants:
-        if np.array_equal(new, array):
-            continue
-        change = edits.operand(index, lambda call, new=new: new)
-        facts = {"was": array.tolist(), "wanted": new.tolist()}
-        yield _one(site, change, cause, 1.0, **facts)
-
-
-def _one(
+def at_site(
     site: Site, change: Callable[[Any], Any], cause: str, rank: float, **facts: Any
 ) -> Hypothesis:
     from parity.backends import tf_edits as edits

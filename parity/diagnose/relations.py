@@ -72,8 +72,9 @@ def _keep_agreeing(bench: Bench, stem: str) -> Any:
     return alter
 
 
-def conventions(bench: Bench) -> Iterator[Direct]:
-    """Two members of one family applied to one value."""
+def conventions(bench: Bench, *, weak: bool = False) -> Iterator[Direct]:
+    """Two members of one family applied to one value; of the families that say little only on
+    request."""
     name = bench.first
     if name is None or name not in bench.tf:
         return
@@ -83,6 +84,8 @@ def conventions(bench: Bench) -> Iterator[Direct]:
     facts = _facts(bench)
     for label, source in _sources(bench):
         for family in FAMILIES:
+            if (family.cause in _WEAK) != weak:
+                continue
             with np.errstate(all="ignore"):
                 members = list(family.members(source, facts))
                 left = [m for m in members if _gives(bench, m, source, wanted)]
@@ -90,8 +93,6 @@ def conventions(bench: Bench) -> Iterator[Direct]:
             pairs = [(a, b) for a in left for b in right if a[0] != b[0]]
             if pairs:
                 (torch, function), (tf, _) = pairs[0]
-                if family.cause in _WEAK and torch == "as it is" and tf == "as it is":
-                    continue
                 value = np.asarray(function(source))
                 yield Direct(
                     family.cause,
@@ -101,7 +102,8 @@ def conventions(bench: Bench) -> Iterator[Direct]:
                 )
 
 
-_WEAK = ("other-function", "element-order", "percentile", "reduction-axis", "normalisation")
+_WEAK = ("other-function", "element-order", "percentile", "reduction-axis", "normalisation",
+         "norm-kind")  # fmt: skip
 
 
 def _gives(bench: Bench, member: Member, source: np.ndarray, wanted: np.ndarray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import numpy as np
 
 from parity.diagnose.base import Bench, Change, Hypothesis
 
+_STATEFUL = re.compile(r"target|param|weight|after|updat|mean|var|state|kernel|bias|count|ema", re.I)
 _RANDOM = ("Random", "StatelessRandom", "StatelessTruncated", "Multinomial", "StatelessMultinomial")
 
 
@@ -145,6 +147,32 @@ def _first_seed_only() -> Iterator[None]:
             setattr(owner, name, original)
 
 
+def traced_functions(bench: Bench) -> list[tuple[str, bool]]:
+    """The user's functions that ``tf.function`` traces: (name and place, whether they draw)."""
+    found = []
+    seen: set[Any] = set()
+    for site in bench.sites:
+        if site.user is None:
+            continue
+        code = site.user[0]
+        if code in seen or not _is_traced(code):
+            continue
+        seen.add(code)
+        place = f"{code.co_name} ({code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno})"
+        words = set(code.co_names)
+        draws = bool(words & {"random", "randn", "normal", "uniform", "standard_normal", "rand"})
+        found.append((place, draws))
+    return found
+
+
+def _is_traced(code: Any) -> bool:
+    """The line of the function, or the one before it, bears the decorator."""
+    import linecache
+
+    lines = [linecache.getline(code.co_filename, code.co_firstlineno + d) for d in (-1, 0)]
+    return any("tf.function" in line or "@function" in line for line in lines)
+
+
 def unchanged(bench: Bench) -> tuple[str, str] | None:
     """Where the first entry that differs is what it was at the start: (entry, what it equals)."""
     name = bench.first
@@ -154,6 +182,8 @@ def unchanged(bench: Bench) -> tuple[str, str] | None:
     if held.shape != wanted.shape or held.dtype.kind != "f" or held.size < 2:
         return None
     starts = _starts(bench)
+    if not _STATEFUL.search(name):
+        starts = [s for s in starts if s[0] == "its initial value"]
     for label, array in starts:
         if array.shape == held.shape and np.array_equal(array.astype(held.dtype), held):
             if not np.array_equal(array.astype(held.dtype), wanted):

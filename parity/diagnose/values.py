@@ -158,7 +158,7 @@ def constant_cause(meaning: Meaning, name: str, old: float) -> str:
         return "discount-power"
     if meaning.kind == "complement":
         if "momentum" in word:
-            return "momentum-complement"
+            return "norm-momentum"
         return "tau-swapped" if word in ("tau", "polyak", "rho", "decay") else "complement"
     for words, cause in _WORDS:
         if any(part in word for part in words):
@@ -344,6 +344,31 @@ def solved_operands(bench: Bench) -> Iterator[Hypothesis]:
         rank = 1.4 if meaning is not None else 2.0
         meaning = meaning or Meaning("number", f"{new:.8g}")
         yield _site_constant(bench, site, old, new, meaning, change(new), rank)
+
+
+def sample_sizes(bench: Bench) -> Iterator[Hypothesis]:
+    """A variance divided by n in place of n - 1, wherever it goes."""
+    from parity.backends import tf_edits as edits
+
+    sizes: list[int] = []
+    for site in bench.sites:
+        value = next(iter(calls(bench, site)), None)
+        if value is not None and site.op in ("Mean", "Sum") and value.array.size:
+            given = edits.array(value.call.inputs[0])
+            if given is not None and given.size // value.array.size > 1:
+                sizes.append(given.size // value.array.size)
+    for site in suspects_first(bench):
+        if not floating(bench, site) or site.op in ("ReadVariableOp", "Identity", "Fill"):
+            continue
+        for n in list(dict.fromkeys(sizes))[:3]:
+            for text, factor in ((f"{n}/{n - 1}", n / (n - 1)), (f"{n - 1}/{n}", (n - 1) / n)):
+                facts = {"factor": factor, "meaning": text, "n": n}
+                cause = "variance-bias" if _in_normalisation(site) else "ddof"
+                yield Hypothesis(cause, Change((_scaled(site, factor),)), facts, site, 1.0)
+
+
+def _in_normalisation(site: Site) -> bool:
+    return any("batch_normalization" in code.co_filename for code, _ in site.chain)
 
 
 def factors(bench: Bench) -> Iterator[Hypothesis]:

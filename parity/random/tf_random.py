@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from parity.errors import InvalidInput
@@ -93,27 +94,28 @@ class TFStream(Selections, tf.experimental.ExtensionType):  # type: ignore[misc]
     nothing anew.
 
     Args:
-        state: uint32 [4] tensor, as of ``Stream.to_array``.
+        state: uint64 [2], the key and the upper half of the counter:
+            ``Stream.to_array().view("uint64")``.
     """
 
     state: tf.Tensor
 
     def __validate__(self) -> None:
-        if self.state.shape != (4,) or self.state.dtype != tf.uint32:
-            raise InvalidInput(f"state of shape {self.state.shape}, {self.state.dtype}: uint32 [4]")
+        if self.state.shape != (2,) or self.state.dtype != tf.uint64:
+            raise InvalidInput(f"state of shape {self.state.shape}, {self.state.dtype}: uint64 [2]")
 
     @classmethod
     def from_words(cls, words: philox.Words) -> TFStream:
-        return cls(tf.constant(words, dtype=tf.uint32))
+        return cls(tf.constant(_pairs(words)))
 
     def numpy(self) -> Stream:
         """The same stream on the host; eager only."""
-        return Stream.from_array(self.state.numpy())
+        return Stream.from_array(self.state.numpy().view(np.uint32))
 
     def split(self, name: str) -> TFStream:
         """The stream for one purpose, by name."""
-        data = philox.name_words(check.check_name(name))
-        return self._child(philox.SPLIT_DOMAIN, tf.constant(data, dtype=tf.uint32))
+        data = _pairs(philox.name_words(check.check_name(name)))
+        return self._child(philox.SPLIT_DOMAIN, tf.constant(data))
 
     def fold_in(self, step: Any) -> TFStream:
         """The stream for one step: a whole number or an integer tensor with one value.
@@ -125,31 +127,23 @@ class TFStream(Selections, tf.experimental.ExtensionType):  # type: ignore[misc]
                 raise InvalidInput(
                     f"step of shape {tuple(step.shape)}, {step.dtype}: one whole number is needed"
                 )
-            number = tf.reshape(tf.cast(step, tf.int64), ())
+            number = tf.bitcast(tf.reshape(tf.cast(step, tf.int64), [1]), tf.uint64)
         else:
-            whole = check.check_seed(step, "step")
-            number = tf.constant(whole - 2**64 if whole >= 2**63 else whole, tf.int64)
-        data = tf.concat([tf.bitcast(number, tf.uint32), tf.zeros([2], tf.uint32)], axis=0)
-        return self._child(philox.FOLD_DOMAIN, data)
+            number = tf.constant(np.array([check.check_seed(step, "step") % 2**64], np.uint64))
+        return self._child(philox.FOLD_DOMAIN, tf.pad(number, [[0, 1]]))
 
     def _child(self, domain: int, data: Any) -> TFStream:
-        mixed = tf.bitwise.bitwise_xor(
-            self.state, tf.constant([domain & MASK32, domain >> 32, 0, 0], tf.uint32)
-        )
-        counter = tf.concat([data[:2], tf.bitwise.bitwise_xor(data[2:], mixed[2:])], axis=0)
-        words = tf.raw_ops.StatelessRandomUniformFullIntV2(
-            shape=[4], **_philox(mixed[:2], counter), dtype=tf.uint32
-        )
-        return TFStream(words)
-
-    def _key_and_counter(self) -> dict[str, Any]:
-        counter = tf.concat([tf.zeros([2], tf.uint32), self.state[2:]], axis=0)
-        return _philox(self.state[:2], counter)
+        """``philox.child_inputs`` on the two halves of key and counter."""
+        key = tf.bitwise.bitwise_xor(self.state[:1], tf.constant([domain], tf.uint64))
+        counter = tf.bitwise.bitwise_xor(data, tf.pad(self.state[1:], [[1, 0]]))
+        return TFStream(_full_int(2, tf.uint64, key, counter))
 
     def _raw(self, count: int, dtype: Any) -> Any:
-        return tf.raw_ops.StatelessRandomUniformFullIntV2(
-            shape=[count], **self._key_and_counter(), dtype=dtype
-        )
+        return _full_int(count, dtype, *self._key_and_counter())
+
+    def _key_and_counter(self) -> tuple[Any, Any]:
+        """Where draws start. XLA sees that the lower half is zero and drops the carry."""
+        return self.state[:1], tf.pad(self.state[1:], [[1, 0]])
 
     @property
     def _ops(self) -> Ops:
@@ -161,8 +155,9 @@ class TFStream(Selections, tf.experimental.ExtensionType):  # type: ignore[misc]
 
     def _uniform(self, count: int, dtype: str) -> Any:
         if tf.executing_eagerly():  # never XLA: the kernel's own conversion, in one pass
+            key, counter = self._key_and_counter()
             return tf.raw_ops.StatelessRandomUniformV2(
-                shape=[count], **self._key_and_counter(), dtype=tf.as_dtype(dtype)
+                shape=[count], key=key, counter=counter, alg=PHILOX, dtype=tf.as_dtype(dtype)
             )
         if dtype == "float32":
             return dist.uniform32(_OPS, self._raw(count, tf.int32), dtype)
@@ -174,10 +169,16 @@ class TFStream(Selections, tf.experimental.ExtensionType):  # type: ignore[misc]
         return tf.reshape(tf.stack([tf.cast(v, dtype) for v in values], axis=-1), [-1])
 
 
-def _philox(key: Any, counter: Any) -> dict[str, Any]:
-    """The arguments that say where a stateless operation draws: words as its uint64 tensors."""
-    return {
-        "key": tf.bitcast(tf.reshape(key, [1, 2]), tf.uint64),
-        "counter": tf.bitcast(tf.reshape(counter, [2, 2]), tf.uint64),
-        "alg": PHILOX,
-    }
+def _pairs(words: philox.Words) -> npt.NDArray[np.uint64]:
+    """Four 32-bit words as two numbers, lower word first.
+
+    An array, because in a graph ``tf.constant`` rounds a list with numbers above 2^63 to float64.
+    """
+    return np.array([words[1] << 32 | words[0], words[3] << 32 | words[2]], dtype=np.uint64)
+
+
+def _full_int(count: int, dtype: Any, key: Any, counter: Any) -> Any:
+    """``count`` full-range integers of Philox; uint64 [1] of key and [2] of counter."""
+    return tf.raw_ops.StatelessRandomUniformFullIntV2(
+        shape=[count], key=key, counter=counter, alg=PHILOX, dtype=dtype
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import keras
@@ -20,7 +20,7 @@ Values = dict[str, Any]
 STEPS = 6
 
 
-def difference(case: Case, code: ModuleType, tf_side: str, seed: int = 0) -> tuple[float, str]:
+def difference(case: Case, code: Any, tf_side: str, seed: int = 0) -> tuple[float, str]:
     """The largest difference between the torch side and ``code.<tf_side>``, and its name.
 
     Relative to ``max(1, largest value)`` of the array. In float64 where the case can.
@@ -47,7 +47,7 @@ def policy(dtype: str) -> Iterator[None]:
 
 
 def _module(
-    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+    case: Case, code: Any, make_tf: Callable[[], Any], given: list[Values], dtype: str
 ) -> tuple[Values, Values]:
     torch.manual_seed(11)
     keras.utils.set_random_seed(12)
@@ -107,7 +107,7 @@ def _call_keras(model: Any, *tensors: Any, training: bool) -> Any:
 
 
 def _function(
-    case: Case, code: ModuleType, tf_function: Any, given: list[Values], dtype: str
+    case: Case, code: Any, tf_function: Any, given: list[Values], dtype: str
 ) -> tuple[Values, Values]:
     return _torch_values(code.torch_side, given[0], dtype), _tf_values(tf_function, given[1], dtype)
 
@@ -177,7 +177,7 @@ def _states(model: Any, training: bool) -> Values:
 
 
 def _optimizer(
-    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+    case: Case, code: Any, make_tf: Callable[[], Any], given: list[Values], dtype: str
 ) -> tuple[Values, Values]:
     rng = np.random.default_rng(3)
     start = {"kernel": rng.normal(size=(5, 3)), "bias": rng.normal(size=3)}
@@ -207,7 +207,7 @@ def _optimizer(
 
 
 def _environment(
-    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+    case: Case, code: Any, make_tf: Callable[[], Any], given: list[Values], dtype: str
 ) -> tuple[Values, Values]:
     return _roll(code.torch_side(), given[0]), _roll(make_tf(), given[1])
 
@@ -231,7 +231,7 @@ def _roll(env: Any, given: Values) -> Values:
 
 
 def _agent(
-    case: Case, code: ModuleType, make_tf: Callable[[], Any], given: list[Values], dtype: str
+    case: Case, code: Any, make_tf: Callable[[], Any], given: list[Values], dtype: str
 ) -> tuple[Values, Values]:
     def act(agent: Any, observations: np.ndarray) -> Values:
         return {f"{i}/action": _array(agent.act(o)) for i, o in enumerate(observations)}

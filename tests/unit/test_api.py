@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,76 @@ def test_assert_parity_raises_with_the_report() -> None:
 def test_importing_parity_exports_what_it_says() -> None:
     assert all(hasattr(parity, name) for name in parity.__all__)
     assert len(parity.__all__) <= 12
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([(1, 2.0)], dtype=[("step", "i4"), ("reward", "f4")]),
+        np.rec.array([(1, 2.0)], dtype=[("step", "i4"), ("reward", "f4")]),
+        np.array([b"ab"], dtype="V2"),
+        np.ma.array([1.0, 2.0], mask=[False, True]),
+    ],
+    ids=["structured", "record", "void", "masked"],
+)
+def test_arrays_that_are_not_plain_numbers_are_findings(array: Any) -> None:
+    report = parity.compare(torch={"a": array, "b": 1.0}, tf={"a": array.copy(), "b": 1.0})
+    assert report.verdict is parity.Verdict.INVALID
+    assert "unreadable: a of torch" in str(report)
+
+
+def test_unreadable_on_one_side_is_not_missing_there() -> None:
+    report = parity.compare(torch={"a": "text", "b": 1.0}, tf={"a": 2.0, "b": 1.0})
+    assert report.verdict is parity.Verdict.INVALID
+    assert "records no such entry" not in str(report)
+
+
+def test_a_container_that_holds_itself_is_a_finding() -> None:
+    loop: dict[str, Any] = {"a": np.ones(3)}
+    loop["loop"] = loop
+    report = parity.compare(torch=loop, tf={"a": np.ones(3)})
+    assert report.verdict is parity.Verdict.INVALID
+    assert "contains itself" in str(report)
+
+
+def test_a_container_whose_own_code_raises_is_a_finding() -> None:
+    class Broken(dict[str, Any]):
+        def items(self) -> Any:
+            raise KeyError("lazy")
+
+    report = parity.compare(torch={"a": np.ones(3)}, tf=Broken(a=1))
+    assert report.verdict is parity.Verdict.INVALID
+    assert "KeyError" in str(report)
+
+
+def test_two_views_of_one_memory_are_one_object() -> None:
+    array = np.arange(1.0, 5.0)
+    assert parity.compare(torch=array, tf=array[:]).verdict is parity.Verdict.INVALID
+    assert parity.compare(torch=array, tf=array.copy()).passed
+    assert parity.compare(torch=array[:3], tf=array[1:] - 1.0).passed
+
+
+def test_a_torch_tensor_and_its_own_numpy_view_are_one_object() -> None:
+    torch = pytest.importorskip("torch")
+    tensor = torch.arange(1.0, 5.0)
+    assert parity.compare(torch=tensor, tf=tensor.numpy()).verdict is parity.Verdict.INVALID
+    assert parity.compare(torch=tensor, tf=tensor.numpy().copy()).passed
+
+
+def test_bounds_by_name_may_be_bare_numbers() -> None:
+    sides = {"torch": {"q": np.ones(3)}, "tf": {"q": np.ones(3) * 1.01}}
+    assert parity.compare(**sides, tolerance={"q": 0.02}).passed
+    with pytest.raises(InvalidInput, match="expected a number or a Tolerance"):
+        parity.compare(**sides, tolerance={"q": "0.02"})
+
+
+def test_expect_zero_may_be_one_glob() -> None:
+    sides = {"zeros": np.zeros(3), "q": np.ones(3)}
+    copies = {name: array.copy() for name, array in sides.items()}
+    assert parity.compare(torch=sides, tf=copies, expect_zero="zeros").passed
+
+
+def test_json_is_strict_where_a_difference_overflows() -> None:
+    report = parity.compare(torch=np.array([1.7e308]), tf=np.array([-1.7e308]))
+    document = json.loads(report.to_json(), parse_constant=pytest.fail)
+    assert document["max_abs"] == "inf"

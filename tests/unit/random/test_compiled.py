@@ -159,6 +159,21 @@ def test_tf_function_of_every_draw(tf, draws: dict[str, Callable[[Any], Any]], x
     check(compiled(), [draw(STREAM) for draw in draws.values()])
 
 
+def test_tf_graphs_hold_every_constant_exactly(tf):
+    """Names and steps as constants of a graph, above and below 2^63 (see ``_pairs``)."""
+    stream = STREAM.tf()
+    steps = (0, 5, -1, 2**63 - 1, 2**63 + 1, 2**64 - 1)
+    names = [f"name-{k}" for k in range(20)]
+
+    @tf.function(autograph=False)
+    def states() -> list[Any]:
+        children = [stream.fold_in(step) for step in steps] + [stream.split(n) for n in names]
+        return [child.state for child in children]
+
+    wanted = [STREAM.fold_in(step) for step in steps] + [STREAM.split(name) for name in names]
+    assert_exact(states(), [child.to_array().view(np.uint64) for child in wanted])
+
+
 def test_tf_loops_conditions_and_variables(tf):
     """Under AutoGraph, with a loop counter and a variable as steps."""
     stream, calls = STREAM.tf(), tf.Variable(0, dtype=tf.int64)

@@ -158,8 +158,8 @@ def test_framework_states_are_four_words():
     for state in (torch.zeros(3, dtype=torch.int64), torch.zeros(4)):
         with pytest.raises(InvalidInput, match=r"int64 \[4\]"):
             TorchStream(state)
-    for state in (tf.zeros([3], tf.uint32), tf.zeros([4], tf.int64)):
-        with pytest.raises(InvalidInput, match=r"uint32 \[4\]"):
+    for state in (tf.zeros([3], tf.uint64), tf.zeros([2], tf.int64)):
+        with pytest.raises(InvalidInput, match=r"uint64 \[2\]"):
             TFStream(state)
 
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A causal mask that also hides the present"
 SYMPTOM = "The first row is NaN or uniform, later rows lag one step behind"
 WHY = "The diagonal belongs to the visible part"
-CAUSE = "mask-off-by-one"
+CAUSE = "off-by-one|mask-other"
 FIX = "tf.linalg.band_part(tf.ones_like(scores), -1, 0) > 0"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Heads separated with a reshape alone"
 SYMPTOM = "Each head sees pieces of several time steps"
 WHY = "[B, T, heads * depth] must become [B, T, heads, depth] first and then be transposed"
-CAUSE = "reshape-not-transpose"
+CAUSE = "reshape-for-transpose|reshape-not-transpose"
 FIX = "tf.transpose(tf.reshape(x, [b, t, heads, depth]), [0, 2, 1, 3])"
 PLACE = "output"
 

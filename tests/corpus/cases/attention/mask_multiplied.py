@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The mask multiplied onto the scores instead of replacing them"
 SYMPTOM = "Padding still receives attention, as much as a score of 0 is worth"
 WHY = "exp(0) is 1: a masked score must be very negative, not zero"
-CAUSE = "mask-multiplied"
+CAUSE = "mask-multiplied|other-operation"
 FIX = "tf.where(keep, scores, -1e9)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Sines and cosines side by side instead of alternating"
 SYMPTOM = "Position vectors have the right length and the right numbers in the wrong places"
 WHY = "Even columns hold the sine and odd ones the cosine; the port has all sines first"
-CAUSE = "interleaved"
+CAUSE = "element-order"
 FIX = "tf.reshape(tf.stack([tf.sin(a), tf.cos(a)], -1), [steps, width])"
 PLACE = "output"
 

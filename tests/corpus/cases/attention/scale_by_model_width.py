@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Attention scaled by the model's width instead of the head's"
 SYMPTOM = "Attention is too flat as soon as there is more than one head"
 WHY = "1 / sqrt(width) with width = heads * depth"
-CAUSE = "attention-scale"
+CAUSE = "attention-scale|constant-factor|constant"
 FIX = "scores / (width // heads) ** 0.5"
 PLACE = "output"
 

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Attention scores not divided by the square root of the depth"
 SYMPTOM = "Attention is too sharp, and the sharper the deeper the heads"
 WHY = "The scale hides in scaled_dot_product_attention and was not written out in the port"
-CAUSE = "attention-scale"
+CAUSE = "attention-scale|constant-factor|missing-operation"
 FIX = "scores = tf.matmul(q, k, transpose_b=True) / depth**0.5"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Attention weights normalised over the queries"
 SYMPTOM = "Every key spends a total of 1 instead of every query"
 WHY = "The softmax runs over axis -2 of [query, key]"
-CAUSE = "softmax-axis"
+CAUSE = "softmax-axis|reduction-axis|switch"
 FIX = "tf.nn.softmax(scores, axis=-1)"
 PLACE = "output"
 

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Classes counted from one"
 SYMPTOM = "The last class is never right, and the first row of one-hot vectors is empty"
 WHY = "The labels of one data set start at 1, one_hot counts from 0"
-CAUSE = "off-by-one"
+CAUSE = "off-by-one|missing-operation|missing-term"
 FIX = "tf.one_hot(label - 1, classes)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The two halves of a policy's output exchanged"
 SYMPTOM = "The policy's mean is small and positive, its spread enormous"
 WHY = "torch's chunk gives mean, log_std; the port unpacks them the other way round"
-CAUSE = "split-order"
+CAUSE = "entries-exchanged|split-order|other-operand"
 FIX = "mean, log_std = tf.split(x, 2, axis=-1)"
 PLACE = "output/mean"
 

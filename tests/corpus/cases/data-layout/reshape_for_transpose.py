@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Channels moved with a reshape"
 SYMPTOM = "Images look like shredded copies of themselves; shapes are right"
 WHY = "A reshape keeps the order in memory, so pixels and channels are mixed"
-CAUSE = "reshape-not-transpose"
+CAUSE = "reshape-for-transpose|reshape-not-transpose"
 FIX = "tf.transpose(image, [0, 2, 3, 1])"
 PLACE = "output"
 

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "A square matrix multiplied from the other side"
 SYMPTOM = "Rotations turn the other way"
 WHY = "F.linear(x, w) is x @ w.T; the port multiplies by w itself, and the matrix is square"
-CAUSE = "transposed"
+CAUSE = "axis-order|switch|transposed"
 FIX = "tf.matmul(x, w, transpose_b=True)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Time and batch exchanged with a reshape"
 SYMPTOM = "Sequences are stitched together from pieces of several environments"
 WHY = "[T, B] becomes [B, T] by a transpose; a reshape cuts the rows anew"
-CAUSE = "reshape-not-transpose"
+CAUSE = "reshape-for-transpose|reshape-not-transpose"
 FIX = "tf.transpose(rewards)"
 PLACE = "output"
 

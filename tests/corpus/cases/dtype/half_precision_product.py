@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A product computed in half precision"
 SYMPTOM = "Three digits agree"
 WHY = "Inputs are cast to float16 for speed and back again"
-CAUSE = "low-precision"
+CAUSE = "half-precision"
 FIX = "Leave out the casts"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "module"
 TITLE = "A mixed-precision policy left on one layer"
 SYMPTOM = "Everything behind that layer has two or three digits"
 WHY = 'dtype="mixed_bfloat16" computes with 8 bits of mantissa although the weights are float32'
-CAUSE = "low-precision"
+CAUSE = "low-precision|half-precision"
 FIX = "keras.layers.Dense(10), without a dtype policy"
 PLACE = "mid"
 FLOAT64 = False

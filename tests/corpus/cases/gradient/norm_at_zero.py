@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The gradient of a norm at the zero vector"
 SYMPTOM = "NaN weights after a batch that holds one all-zero row"
 WHY = "torch defines the derivative at 0 as 0, tf.norm divides by zero"
-CAUSE = "nan-gradient"
+CAUSE = "norm-gradient"
 FIX = "tf.sqrt(tf.where(s > 0, s, 1.0)) with s = tf.reduce_sum(x * x, -1), masked by s > 0"
 PLACE = "grad/x"
 

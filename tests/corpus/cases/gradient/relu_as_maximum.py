@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "ReLU written as a maximum, at exactly zero"
 SYMPTOM = "Units whose input is exactly 0 receive a gradient on one side only"
 WHY = "tf.maximum(x, 0) passes the gradient at 0, relu blocks it"
-CAUSE = "tie-gradient"
+CAUSE = "kink-gradient"
 FIX = "tf.nn.relu(x)"
 PLACE = "grad/x"
 

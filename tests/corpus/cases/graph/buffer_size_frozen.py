@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A replay buffer that samples from its first rows only"
 SYMPTOM = "Every batch holds the same early transitions, however full the buffer is"
 WHY = "The Python integer that counts the rows was captured while tracing"
-CAUSE = "frozen-by-tracing"
+CAUSE = "frozen-state"
 FIX = "Keep the size in a tf.Variable, or pass it as a tensor"
 PLACE = "output/1"
 

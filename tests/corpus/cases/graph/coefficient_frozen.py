@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "An annealed coefficient that never anneals"
 SYMPTOM = "The first loss agrees, later ones keep the first coefficient"
 WHY = "A Python attribute is read once, when the function is traced"
-CAUSE = "frozen-by-tracing"
+CAUSE = "frozen-state"
 FIX = "self.beta = tf.Variable(0.4), changed with assign"
 PLACE = "output/1"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A Python counter inside a traced function"
 SYMPTOM = "Warm-up never ends: the scale of the first call is used for ever"
 WHY = "self.calls += 1 runs while tracing, not when the graph runs"
-CAUSE = "frozen-by-tracing"
+CAUSE = "frozen-state"
 FIX = "self.calls = tf.Variable(0), counted with assign_add"
 PLACE = "output/1"
 

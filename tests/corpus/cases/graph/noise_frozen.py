@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "NumPy noise drawn inside a traced function"
 SYMPTOM = "The first action is noisy as it should be, and so are all others, with the same noise"
 WHY = "NumPy runs while tracing only; the drawn numbers become constants of the graph"
-CAUSE = "frozen-by-tracing"
+CAUSE = "frozen-state"
 FIX = "Draw outside and pass the noise as an argument, or use tf.random"
 PLACE = "output/1"
 

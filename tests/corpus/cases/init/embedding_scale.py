@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Embeddings that start far smaller"
 SYMPTOM = "A fresh model learns slowly: the first layer's outputs are 35 times smaller"
 WHY = "nn.Embedding draws from N(0, 1), keras.layers.Embedding from U(-0.05, 0.05)"
-CAUSE = "initial-value"
+CAUSE = "initializer"
 FIX = (
     "keras.layers.Embedding(n, d, "
     "embeddings_initializer=keras.initializers.RandomNormal(stddev=1.0))"

@@ -17,7 +17,7 @@ WHY = (
     "torch starts log_std at -0.7, add_weight starts at zero, and the copy went through the "
     "layers only"
 )
-CAUSE = "initial-value"
+CAUSE = "initial-value|weights-not-copied"
 FIX = "self.log_std = self.add_weight(shape=(2,), initializer=keras.initializers.Constant(-0.7))"
 PLACE = "log_std"
 OPTIONS = {"weights": "keep"}

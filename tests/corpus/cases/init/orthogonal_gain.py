@@ -15,7 +15,7 @@ SUBJECT = "function"
 TITLE = "An orthogonal initialisation without its gain"
 SYMPTOM = "Early activations shrink from layer to layer"
 WHY = "The reference uses gain sqrt(2) for ReLU layers, Keras's default is 1"
-CAUSE = "constant-factor"
+CAUSE = "initializer-gain"
 FIX = "keras.initializers.Orthogonal(gain=math.sqrt(2.0))"
 PLACE = "output"
 FLOAT64 = False

@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Forget biases that start at one"
 SYMPTOM = "A fresh Keras LSTM remembers longer than a fresh torch one"
 WHY = "unit_forget_bias=True is Keras's default; the torch code sets all biases to zero"
-CAUSE = "initial-value"
+CAUSE = "forget-bias"
 FIX = "keras.layers.LSTM(4, unit_forget_bias=False)"
 PLACE = "output"
 FLOAT64 = False

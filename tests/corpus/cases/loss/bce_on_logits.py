@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Logits handed to a loss that expects probabilities"
 SYMPTOM = "The loss is clipped, flat or NaN; accuracy stays at chance"
 WHY = "binary_cross_entropy_with_logits became a cross-entropy with from_logits left at False"
-CAUSE = "logits"
+CAUSE = "logits-probabilities"
 FIX = "keras.losses.binary_crossentropy(labels, logits, from_logits=True)"
 PLACE = "output"
 

@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Saturated probabilities clipped at 1e-7"
 SYMPTOM = "One confident mistake costs 100 in torch and 16 in Keras"
 WHY = "Keras clips probabilities to [1e-7, 1 - 1e-7], torch clamps their logarithm at -100"
-CAUSE = "clip-epsilon"
+CAUSE = "log-guard|clip-missing|clip-extra"
 FIX = "Use logits on both sides, or write the clamp out: tf.maximum(tf.math.log(p), -100.0)"
 PLACE = "output"
 

@@ -18,7 +18,7 @@ WHY = (
     "0.5 * log(2 pi) drops out of the gradient, so it was dropped; thresholds on the value "
     "then mean something else"
 )
-CAUSE = "shift"
+CAUSE = "missing-term"
 FIX = "-0.5 * z**2 - log_std - 0.5 * math.log(2 * math.pi)"
 PLACE = "output"
 

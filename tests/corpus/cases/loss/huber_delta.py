@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Huber loss with another threshold"
 SYMPTOM = "Agreement for small errors, a smaller loss for outliers"
 WHY = "F.huber_loss was called with delta=1.5, the port kept 1.0"
-CAUSE = "constant-differs"
+CAUSE = "loss-constant|constant"
 FIX = "keras.losses.huber(target, q, delta=1.5)"
 PLACE = "output"
 

@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Ignored labels that count in the mean"
 SYMPTOM = "The more padding, the smaller the loss"
 WHY = "cross_entropy(ignore_index=-100) averages over the other rows only"
-CAUSE = "mask-denominator"
+CAUSE = "weighted-mean"
 FIX = "Divide by the number of rows that are not ignored"
 PLACE = "output"
 

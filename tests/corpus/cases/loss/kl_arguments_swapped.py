@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "The two distributions of a divergence exchanged"
 SYMPTOM = "Close to right while both policies are alike, wrong as they part"
 WHY = "KL(new || old) for KL(old || new): torch and Keras list their arguments in different orders"
-CAUSE = "argument-order"
+CAUSE = "argument-order|operand-order"
 FIX = "keras.losses.kl_divergence(p, q)"
 PLACE = "output"
 

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "A divergence averaged over elements instead of rows"
 SYMPTOM = "The KL penalty is smaller by the number of actions"
 WHY = 'F.kl_div\'s "batchmean" divides by the rows, a mean over everything also by the columns'
-CAUSE = "reduction"
+CAUSE = "loss-reduction"
 FIX = "tf.reduce_mean(tf.reduce_sum(p * (log_p - log_q), axis=-1))"
 PLACE = "output"
 

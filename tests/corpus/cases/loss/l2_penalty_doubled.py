@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "A regulariser twice as strong"
 SYMPTOM = "Weights shrink at twice the rate"
 WHY = "The Keras penalty is c * sum(w^2) with gradient 2 c w; torch's weight_decay=c adds c w"
-CAUSE = "factor"
+CAUSE = "l2-factor-two|factor-two"
 FIX = "keras.regularizers.L2(c / 2)"
 PLACE = "output/penalty"
 FLOAT32_CONSTANTS = True

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Log-probabilities averaged over the action's dimensions"
 SYMPTOM = "Ratios are too close to 1 and entropies too small, by the number of action dimensions"
 WHY = "Independent dimensions multiply, so their logarithms add up"
-CAUSE = "reduction-axis"
+CAUSE = "loss-reduction|reduction-axis"
 FIX = "tf.reduce_sum(log_prob, axis=-1)"
 PLACE = "output"
 

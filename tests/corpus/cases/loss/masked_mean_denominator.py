@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A masked loss divided by the padded length"
 SYMPTOM = "Batches with short sequences hardly train"
 WHY = "The sum over valid steps is divided by all steps"
-CAUSE = "mask-denominator"
+CAUSE = "weighted-mean"
 FIX = "tf.reduce_sum(loss * mask) / tf.reduce_sum(mask)"
 PLACE = "output"
 

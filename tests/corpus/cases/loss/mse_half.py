@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Half of the squared error on one side"
 SYMPTOM = "The same learning rate trains twice as fast after the port"
 WHY = "0.5 * (target - q)^2 from the paper against the library's mean squared error"
-CAUSE = "factor"
+CAUSE = "factor-two|constant-factor"
 FIX = "0.5 * tf.reduce_mean(tf.square(target - q))"
 PLACE = "output"
 

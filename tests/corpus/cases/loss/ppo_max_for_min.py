@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "PPO's clipped objective with max instead of min"
 SYMPTOM = "The clip never bites and the policy takes huge steps"
 WHY = "The pessimistic bound is the smaller of the two terms"
-CAUSE = "operator-swapped"
+CAUSE = "other-operation"
 FIX = "-tf.reduce_mean(tf.minimum(ratio * advantage, clipped * advantage))"
 PLACE = "output"
 

@@ -14,7 +14,7 @@ SYMPTOM = (
     "The first update after collecting agrees, since every ratio is 1; later ones go the wrong way"
 )
 WHY = "exp(old - new) for exp(new - old)"
-CAUSE = "argument-order"
+CAUSE = "operand-order|argument-order"
 FIX = "tf.exp(new_log_prob - old_log_prob)"
 PLACE = "output"
 

@@ -16,7 +16,7 @@ WHY = (
     "error[i, j] = target j - estimate i; the port has target i - estimate j, and the weights"
     " belong to i"
 )
-CAUSE = "transposed"
+CAUSE = "axis-order|other-operand|operand-order"
 FIX = "target[:, None, :] - estimate[:, :, None]"
 PLACE = "output"
 

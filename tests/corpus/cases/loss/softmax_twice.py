@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Probabilities handed to a loss that applies softmax itself"
 SYMPTOM = "The loss starts right and will not fall below a floor"
 WHY = "The network ends in a softmax and the loss was told from_logits=True"
-CAUSE = "logits"
+CAUSE = "logits-probabilities|extra-operation"
 FIX = "from_logits=False, or no softmax in the network"
 PLACE = "output"
 

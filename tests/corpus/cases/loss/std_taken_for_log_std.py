@@ -15,7 +15,7 @@ SUBJECT = "function"
 TITLE = "A logarithm where the standard deviation was meant"
 SYMPTOM = "Densities are wrong by orders of magnitude for narrow policies"
 WHY = "The network already returns the standard deviation; the port exponentiates it once more"
-CAUSE = "exponentiated-twice"
+CAUSE = "extra-operation"
 FIX = "Divide by std, not by tf.exp(std)"
 PLACE = "output"
 

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "A loss summed over the batch instead of averaged"
 SYMPTOM = "Gradients grow with the batch size; the learning rate has to be divided by it"
 WHY = 'reduction="sum" against the default mean'
-CAUSE = "reduction"
+CAUSE = "loss-reduction"
 FIX = "tf.reduce_mean(...)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The log-probability of a squashed action without the correction for tanh"
 SYMPTOM = "Entropy is overestimated and the temperature runs to zero"
 WHY = "log pi(a) = log N(u) - sum log(1 - tanh(u)^2)"
-CAUSE = "term-missing"
+CAUSE = "missing-term"
 FIX = "log_prob -= tf.reduce_sum(tf.math.log(1.0 - tf.square(tf.tanh(u)) + 1e-6), -1)"
 PLACE = "output"
 

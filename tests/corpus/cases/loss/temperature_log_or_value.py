@@ -15,7 +15,7 @@ WHY = (
     "Most torch code multiplies log_alpha, the paper's formula has alpha; the gradients "
     "differ by the factor alpha"
 )
-CAUSE = "parametrisation"
+CAUSE = "extra-operation|other-operand"
 FIX = "-tf.reduce_mean(log_alpha * (log_prob + target_entropy))"
 PLACE = "output"
 

@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Angles wrapped by the other modulo"
 SYMPTOM = "Negative angles are off by a full turn"
 WHY = "torch.fmod keeps the sign of the angle, TensorFlow's % that of the divisor"
-CAUSE = "rounding-mode"
+CAUSE = "modulo"
 FIX = "torch.remainder on the torch side, or tf.truncatemod, which has no gradient, by hand"
 PLACE = "output"
 

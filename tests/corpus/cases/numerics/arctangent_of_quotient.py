@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "An angle from a quotient instead of from both coordinates"
 SYMPTOM = "Angles in the left half-plane are off by pi"
 WHY = "atan(y / x) forgets the signs that atan2(y, x) uses"
-CAUSE = "other-operation"
+CAUSE = "other-function|other-operation"
 FIX = "tf.atan2(y, x)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A logarithm clipped to another range"
 SYMPTOM = "Narrow policies are wider than they were"
 WHY = "log_std was clipped to [-6, 1] in torch and to [-2, 1] in the port"
-CAUSE = "constant-differs"
+CAUSE = "constant"
 FIX = "tf.clip_by_value(log_std, -6.0, 1.0)"
 PLACE = "output/std"
 

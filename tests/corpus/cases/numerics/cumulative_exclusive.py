@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A cumulative sum that leaves out the current element"
 SYMPTOM = "Everything lags one step behind"
 WHY = "exclusive=True, or a shift by one, came with the copied snippet"
-CAUSE = "off-by-one"
+CAUSE = "off-by-one|switch"
 FIX = "tf.cumsum(x, axis=0)"
 PLACE = "output"
 

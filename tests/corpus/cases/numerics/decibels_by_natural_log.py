@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "Decibels from the natural logarithm"
 SYMPTOM = "Everything is larger by 2.303"
 WHY = "TensorFlow has no log10, and tf.math.log stood in for it"
-CAUSE = "constant-factor"
+CAUSE = "constant-factor|other-function"
 FIX = "10.0 * tf.math.log(power) / math.log(10.0)"
 PLACE = "output"
 

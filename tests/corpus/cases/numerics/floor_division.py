@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Integer division rounded down instead of towards zero"
 SYMPTOM = "Negative coordinates land in the neighbouring cell"
 WHY = 'rounding_mode="trunc" on the torch side, // in TensorFlow rounds down'
-CAUSE = "rounding-mode"
+CAUSE = "division|rounding-mode"
 FIX = "tf.truncatediv(x, 4)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A log-sum-exp without its safeguard"
 SYMPTOM = "Infinite losses for confident logits, agreement otherwise"
 WHY = "exp(100) is more than float32 can hold; the largest value has to be taken out first"
-CAUSE = "unstable-formula"
+CAUSE = "unstable-formula|other-function"
 FIX = "tf.reduce_logsumexp(x, axis=-1)"
 PLACE = "output"
 

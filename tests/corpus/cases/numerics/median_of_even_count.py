@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The median of an even number of values"
 SYMPTOM = "Scores agree for odd batches and not for even ones"
 WHY = "torch.median returns the lower of the two in the middle, most other code their mean"
-CAUSE = "median-convention"
+CAUSE = "median"
 FIX = "tf.sort(x)[..., (n - 1) // 2]"
 PLACE = "output"
 

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Vectors normalised with epsilon on the square"
 SYMPTOM = "Short vectors come out shorter than one"
 WHY = "F.normalize bounds the norm by 1e-3, tf.math.l2_normalize the squared norm"
-CAUSE = "epsilon-placement"
+CAUSE = "epsilon-value|epsilon-placement"
 FIX = "tf.math.l2_normalize(x, axis=-1, epsilon=1e-3**2)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Sorted the other way round"
 SYMPTOM = "The best candidates are dropped and the worst kept"
 WHY = "torch.sort was called with descending=True, tf.sort sorts upwards unless told otherwise"
-CAUSE = "reversed-axis"
+CAUSE = "reversed-axis|switch"
 FIX = 'tf.sort(score, direction="DESCENDING")'
 PLACE = "output"
 

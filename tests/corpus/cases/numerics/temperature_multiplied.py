@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Logits multiplied by the temperature instead of divided"
 SYMPTOM = "A higher temperature makes samples less diverse"
 WHY = "softmax(x / t) became softmax(x * t)"
-CAUSE = "operator-swapped"
+CAUSE = "other-operation"
 FIX = "tf.nn.softmax(logits / TEMPERATURE)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A variance over two axes taken one axis after the other"
 SYMPTOM = "Style losses are far too small"
 WHY = "The variance of variances is not the variance of everything"
-CAUSE = "variance-of-variance"
+CAUSE = "nested-variance"
 FIX = "tf.math.reduce_variance(x, axis=[1, 2])"
 PLACE = "output"
 

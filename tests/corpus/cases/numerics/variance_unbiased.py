@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A variance that divides by n instead of n - 1"
 SYMPTOM = "Spreads are smaller by the factor (n - 1) / n"
 WHY = "torch.var is unbiased unless told otherwise, tf.math.reduce_variance is not"
-CAUSE = "variance-bias"
+CAUSE = "ddof"
 FIX = "torch.var(unbiased=False), or multiply by n / (n - 1)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Accumulated gradients not divided by their number"
 SYMPTOM = "Steps grow with the number of micro-batches"
 WHY = "The torch code divides each micro-batch's loss by their number, the port only adds up"
-CAUSE = "factor"
+CAUSE = "constant-factor|loss-reduction"
 FIX = "accumulated / number_of_micro_batches"
 PLACE = "output"
 

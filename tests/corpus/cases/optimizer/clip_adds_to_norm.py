@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The small number that clip_grad_norm_ adds"
 SYMPTOM = "Clipped updates differ by 1e-6 at norm 1 and by a per cent at norm 1e-4"
 WHY = "torch divides by norm + 1e-6, TensorFlow by the norm"
-CAUSE = "clip-epsilon"
+CAUSE = "epsilon-value|gradient-clipping|missing-term"
 FIX = "scale = tf.minimum(1.0, limit / (norm + 1e-6))"
 PLACE = "output"
 

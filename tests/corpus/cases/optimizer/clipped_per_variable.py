@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Gradients clipped one by one instead of together"
 SYMPTOM = "The update's direction changes whenever the clip bites"
 WHY = "clip_grad_norm_ scales all gradients by one factor, clip_by_norm each by its own"
-CAUSE = "clip-per-variable"
+CAUSE = "gradient-clipping"
 FIX = "tf.clip_by_global_norm(gradients, 0.5)"
 PLACE = "output/1"
 

@@ -14,7 +14,7 @@ SUBJECT = "optimizer"
 TITLE = "RMSprop left at each framework's decay rate"
 SYMPTOM = "The first steps are three times smaller, later ones noisier"
 WHY = "torch's alpha is 0.99, Keras's rho is 0.9"
-CAUSE = "optimizer-decay-rate"
+CAUSE = "rho"
 FIX = "rho=0.99"
 PLACE = "step/1"
 

@@ -13,7 +13,7 @@ SUBJECT = "optimizer"
 TITLE = "A smooth decay where the schedule has stairs"
 SYMPTOM = "Agreement at the edges of the stairs, a smaller rate between them"
 WHY = "StepLR holds the rate for some steps, ExponentialDecay interpolates unless staircase=True"
-CAUSE = "schedule-shape"
+CAUSE = "rate-schedule"
 FIX = "keras.optimizers.schedules.ExponentialDecay(0.5, 3, 0.25, staircase=True)"
 PLACE = "step/2"
 OPTIONS = {"steps": 6}

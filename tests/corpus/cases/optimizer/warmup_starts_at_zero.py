@@ -14,7 +14,7 @@ SUBJECT = "optimizer"
 TITLE = "A warm-up that starts one step later"
 SYMPTOM = "The first update does nothing, all others have the rate of the step before"
 WHY = "torch's schedule gives (step + 1) / 4, the port's step / 4"
-CAUSE = "schedule-offset"
+CAUSE = "rate-schedule"
 FIX = "self.peak * ops.minimum(1.0, (step + 1) / 4)"
 PLACE = "step/1"
 

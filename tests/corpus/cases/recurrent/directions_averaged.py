@@ -13,7 +13,7 @@ SUBJECT = "module"
 TITLE = "The two directions averaged instead of added"
 SYMPTOM = "Everything behind the layer is exactly half as large"
 WHY = 'merge_mode="ave" divides by two'
-CAUSE = "factor"
+CAUSE = "factor|factor-two|constant-factor"
 FIX = 'keras.layers.Bidirectional(..., merge_mode="sum")'
 PLACE = "out/input"
 

@@ -15,7 +15,7 @@ WHY = (
     "The old tf.nn cell adds 1 to the forget gate as it runs; with copied weights that is "
     "once too often"
 )
-CAUSE = "forget-bias"
+CAUSE = "forget-bias|extra-term"
 FIX = "tf.sigmoid(f), or forget_bias=0.0"
 PLACE = "output/1"
 

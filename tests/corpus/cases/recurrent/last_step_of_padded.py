@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The last step of padded sequences instead of their own last step"
 SYMPTOM = "Long sequences agree, short ones end in whatever the padding gave"
 WHY = "states[:, -1] is the end of the array; the end of a sequence is at its length - 1"
-CAUSE = "last-step"
+CAUSE = "last-step|off-by-one|other-operand"
 FIX = "tf.gather(states, lengths - 1, axis=1, batch_dims=1)"
 PLACE = "output"
 

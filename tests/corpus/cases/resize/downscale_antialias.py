@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Downscaling with a filter on one side and without on the other"
 SYMPTOM = "Thumbnails are sharper and full of aliasing on one side"
 WHY = "antialias=True widens the kernel when shrinking; both frameworks leave it off unless asked"
-CAUSE = "resize-antialias"
+CAUSE = "resize-convention|switch"
 FIX = 'tf.image.resize(image, size, method="bilinear", antialias=True)'
 PLACE = "output"
 FLOAT64 = False

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Nearest-neighbour resizing that picks other neighbours"
 SYMPTOM = "Whole factors agree; at 5 to 7 some rows come from the neighbour"
 WHY = "torch's 'nearest' floors i * scale, TensorFlow samples at the centres of the new pixels"
-CAUSE = "resize-convention"
+CAUSE = "resize-convention|switch"
 FIX = (
     'F.interpolate(..., mode="nearest-exact") on the torch side, or tf.gather with floored indices'
 )

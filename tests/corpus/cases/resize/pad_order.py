@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Padding given for the wrong axes"
 SYMPTOM = "The picture sits in the wrong corner of its frame"
 WHY = "F.pad lists the last axis first, tf.pad the first axis first"
-CAUSE = "padding-order"
+CAUSE = "pair-order"
 FIX = "tf.pad(image, [[0, 0], [1, 3], [2, 0]])"
 PLACE = "output"
 

@@ -15,7 +15,7 @@ SYMPTOM = "The upscaled image has a checkerboard of swapped colours"
 WHY = (
     "PixelShuffle reads channels as (colour, row, column), depth_to_space as (row, column, colour)"
 )
-CAUSE = "channel-order"
+CAUSE = "element-order|axis-order"
 FIX = "Transpose the channels to (row, column, colour) before tf.nn.depth_to_space"
 PLACE = "output"
 

@@ -13,7 +13,7 @@ SUBJECT = "function"
 TITLE = "Reflection that repeats the border"
 SYMPTOM = "The rim of a stylised image is doubled"
 WHY = "torch's 'reflect' leaves the border out of the mirror image, tf.pad's 'SYMMETRIC' repeats it"
-CAUSE = "padding-mode"
+CAUSE = "padding|switch"
 FIX = 'tf.pad(image, paddings, mode="REFLECT")'
 PLACE = "output"
 

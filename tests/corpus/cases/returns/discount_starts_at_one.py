@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Discounting that starts one step too early"
 SYMPTOM = "Every return is smaller by the factor gamma"
 WHY = "The first reward is multiplied by gamma^1 instead of gamma^0"
-CAUSE = "gamma-power"
+CAUSE = "discount-power|off-by-one"
 FIX = "GAMMA ** tf.range(n), starting at 0"
 PLACE = "output"
 

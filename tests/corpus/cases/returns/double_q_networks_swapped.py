@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Double Q-learning with the two networks exchanged"
 SYMPTOM = "Values are overestimated about as much as without the second network"
 WHY = "The online network selects, the target network evaluates; the port does it the other way"
-CAUSE = "argument-order"
+CAUSE = "other-operand|argument-order|operand-order"
 FIX = "tf.gather(q_target, tf.argmax(q_online, 1), axis=1, batch_dims=1)"
 PLACE = "output"
 

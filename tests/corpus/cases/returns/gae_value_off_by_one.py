@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Advantages that bootstrap from the same step's value"
 SYMPTOM = "Advantages have roughly the right size and no relation to the actions"
 WHY = "delta = r + gamma * v[t + 1] - v[t]; the port uses v[t] twice"
-CAUSE = "off-by-one"
+CAUSE = "off-by-one|other-operand"
 FIX = "r + 0.95 * v[1:] - v[:-1]"
 PLACE = "output"
 

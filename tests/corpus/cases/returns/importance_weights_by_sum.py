@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Importance weights divided by their sum instead of their maximum"
 SYMPTOM = "Steps are smaller by a factor of the batch size"
 WHY = "The largest weight should be 1, not the sum"
-CAUSE = "scale"
+CAUSE = "other-operation|normalisation"
 FIX = "w / tf.reduce_max(w)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The two parts of a lambda-return mixed the other way round"
 SYMPTOM = "lambda = 0.9 behaves like lambda = 0.1"
 WHY = "(1 - lambda) belongs to the value, lambda to the longer return"
-CAUSE = "weights-complement"
+CAUSE = "complement"
 FIX = "r + gamma * ((1 - lambda_) * v + lambda_ * running)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Returns collected backwards and left that way"
 SYMPTOM = "The first step gets the last step's return"
 WHY = "The loop runs from the end and appends; the list has to be turned round"
-CAUSE = "reversed-time"
+CAUSE = "reversed-axis|reversed-time"
 FIX = "tf.stack(found[::-1])"
 PLACE = "output"
 

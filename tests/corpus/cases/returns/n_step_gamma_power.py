@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "An n-step target that discounts its bootstrap by one step"
 SYMPTOM = "Values are too high, the more steps the higher"
 WHY = "gamma instead of gamma^n in front of the value n steps ahead"
-CAUSE = "gamma-power"
+CAUSE = "discount-power"
 FIX = "target + GAMMA**N * value"
 PLACE = "output"
 

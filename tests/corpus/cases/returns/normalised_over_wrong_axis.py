@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Advantages normalised per environment instead of over the whole batch"
 SYMPTOM = "Good and bad environments look alike to the policy"
 WHY = "The mean and the deviation are taken over axis 0 only"
-CAUSE = "reduction-axis"
+CAUSE = "reduction-axis|normalisation"
 FIX = "tf.reduce_mean(advantage), without an axis"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Returns normalised by the biased standard deviation"
 SYMPTOM = "Everything is larger by the same factor, the smaller the batch the more"
 WHY = "torch.std divides by n - 1, tf.math.reduce_std by n"
-CAUSE = "variance-bias"
+CAUSE = "ddof"
 FIX = "tf.math.reduce_std(x) * tf.sqrt(n / (n - 1)), or x.std(unbiased=False) in torch"
 PLACE = "output"
 

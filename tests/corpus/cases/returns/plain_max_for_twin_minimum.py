@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The larger of two critics in the target"
 SYMPTOM = "Values explode after some thousand updates"
 WHY = "The target takes the minimum of both critics; the port the maximum"
-CAUSE = "operator-swapped"
+CAUSE = "other-operation"
 FIX = "tf.minimum(q1, q2)"
 PLACE = "output"
 

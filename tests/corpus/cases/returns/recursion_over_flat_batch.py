@@ -15,7 +15,7 @@ WHY = (
     "[T, B] was flattened before the recursion, so that the last step of one environment is "
     "followed by the first of the next"
 )
-CAUSE = "flattened-axes"
+CAUSE = "flattened-axes|axis-order|reduction-axis"
 FIX = "Keep [T, B] and run the recursion over axis 0"
 PLACE = "output"
 

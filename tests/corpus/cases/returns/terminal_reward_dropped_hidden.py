@@ -19,27 +19,28 @@ HIDDEN = True
 
 
 def torch_side(reward: torch.Tensor, end: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    return reward + 0.96 * (1 - end) * v
+    return reward + 0.96 * (1 - end.to(v.dtype)) * v
 
 
 def tf_buggy(reward: tf.Tensor, end: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
-    return (1 - end) * reward + 0.96 * (1 - end) * v
+    going = 1 - tf.cast(end, v.dtype)
+    return going * reward + 0.96 * going * v
 
 
 def tf_fixed(reward: tf.Tensor, end: tf.Tensor, v: tf.Tensor) -> tf.Tensor:
-    return reward + 0.96 * (1 - end) * v
+    return reward + 0.96 * (1 - tf.cast(end, v.dtype)) * v
 
 
 def inputs(seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     return {
         "reward": rng.normal(size=7).astype(np.float32),
-        "end": np.zeros(7, np.float32),
+        "end": np.zeros(7, bool),
         "v": rng.normal(size=7).astype(np.float32),
     }
 
 
 def revealing(seed: int) -> dict[str, np.ndarray]:
     arrays = inputs(seed)
-    arrays["end"][[1, 4]] = 1.0
+    arrays["end"][[1, 4]] = True
     return arrays

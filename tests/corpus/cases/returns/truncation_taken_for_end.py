@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A time limit treated as the end of the task"
 SYMPTOM = "Values near the time limit are too low, and the agent hurries"
 WHY = "The bootstrap is dropped at truncation; only termination ends the future"
-CAUSE = "truncation"
+CAUSE = "mask-other"
 FIX = "discount = gamma * (1 - terminated)"
 PLACE = "output"
 

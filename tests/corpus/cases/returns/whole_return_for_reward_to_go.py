@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Every step weighted by the whole episode's return"
 SYMPTOM = "Learning works and is far noisier; the loss oscillates"
 WHY = "Rewards before an action do not depend on it; the reward-to-go leaves them out"
-CAUSE = "off-by-one"
+CAUSE = "total-return"
 FIX = "tf.cumsum(reward, reverse=True)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Dropout by hand without rescaling"
 SYMPTOM = "Activations are smaller in training than in evaluation"
 WHY = "What is kept must be divided by the probability to be kept"
-CAUSE = "factor"
+CAUSE = "constant-factor|missing-operation"
 FIX = "x * mask / 0.75"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Epsilon-greedy with the comparison turned round"
 SYMPTOM = "The agent acts at random 95 per cent of the time"
 WHY = "Explore where the draw is below epsilon, not above it"
-CAUSE = "comparison-flipped"
+CAUSE = "comparison"
 FIX = "tf.where(draw < EPSILON, random_action, greedy)"
 PLACE = "output"
 

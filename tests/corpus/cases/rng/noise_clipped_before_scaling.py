@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Target noise clipped before it is scaled"
 SYMPTOM = "Smoothing is weaker than intended"
 WHY = "clip(noise * sigma, -c, c) became clip(noise, -c, c) * sigma"
-CAUSE = "operation-order"
+CAUSE = "operation-order|other-operand"
 FIX = "tf.clip_by_value(0.4 * noise, -0.5, 0.5)"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "One seed, two generators"
 SYMPTOM = "Nothing matches although both sides are seeded alike"
 WHY = "Each framework turns a seed into its own numbers, and so does each version"
-CAUSE = "different-generator"
+CAUSE = "random-stream"
 FIX = "Draw with one NumPy generator, or parity.random, and hand the numbers to both sides"
 PLACE = "output"
 

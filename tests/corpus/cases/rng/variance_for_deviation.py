@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Noise scaled by the variance instead of the deviation"
 SYMPTOM = "Exploration is far too small for narrow policies"
 WHY = "A normal's second argument is the deviation in one library and the variance in another"
-CAUSE = "other-operation"
+CAUSE = "missing-operation|other-function"
 FIX = "mean + tf.sqrt(variance) * noise"
 PLACE = "output"
 

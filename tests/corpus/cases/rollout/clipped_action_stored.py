@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The clipped action stored beside the probability of the unclipped one"
 SYMPTOM = "PPO's first ratio is not 1"
 WHY = "The environment's clipped action went into the buffer, its log-probability was taken before"
-CAUSE = "clip-extra"
+CAUSE = "clipped-value|clip-extra"
 FIX = "Store the action as it was sampled, and clip only what the environment gets"
 PLACE = "output/ratio"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "The next episode's first observation stored as the last one's successor"
 SYMPTOM = "Values at the end of an episode leak into the next one"
 WHY = "Vector environments reset by themselves; the true last observation is in the info"
-CAUSE = "mask-missing"
+CAUSE = "mask-missing|other-operand"
 FIX = "tf.where(done[:, None], final_observation, next_observation)"
 PLACE = "output"
 

@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "An Ornstein-Uhlenbeck process without its time step"
 SYMPTOM = "Noise wanders a hundred times faster"
 WHY = "x + theta (mu - x) dt + sigma sqrt(dt) noise; the port dropped dt in both places"
-CAUSE = "term-missing"
+CAUSE = "missing-operation|constant-factor|constant"
 FIX = "x + THETA * (MU - x) * DT + SIGMA * math.sqrt(DT) * noise"
 PLACE = "output"
 

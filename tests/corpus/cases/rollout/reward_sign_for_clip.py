@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Rewards reduced to their sign instead of clipped"
 SYMPTOM = "Small rewards count as much as large ones"
 WHY = "clip(r, -1, 1) and sign(r) agree only for rewards beyond 1"
-CAUSE = "other-operation"
+CAUSE = "other-function|other-operation"
 FIX = "tf.clip_by_value(reward, -1.0, 1.0)"
 PLACE = "output"
 

@@ -11,7 +11,7 @@ SUBJECT = "environment"
 TITLE = "The seed passed to every reset"
 SYMPTOM = "Every episode starts in the same state"
 WHY = "env.seed(s) was called once; reset(seed=s) was put where reset() stood"
-CAUSE = "seed-every-reset"
+CAUSE = "reseeded"
 FIX = "Pass the seed to the first reset only"
 PLACE = "reset"
 

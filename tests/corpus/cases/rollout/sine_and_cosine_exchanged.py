@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Sine and cosine of an angle in the other order"
 SYMPTOM = "A policy with copied weights balances a pendulum at its side"
 WHY = "The observation is (cos, sin, speed) in one environment and (sin, cos, speed) in the other"
-CAUSE = "pair-order"
+CAUSE = "element-order|entries-exchanged|other-operand|other-function"
 FIX = "tf.stack([tf.cos(angle), tf.sin(angle), speed], -1)"
 PLACE = "output"
 

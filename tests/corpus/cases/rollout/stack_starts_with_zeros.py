@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A frame stack that starts empty"
 SYMPTOM = "The first observations of every episode are partly black"
 WHY = "One side fills the stack with the first frame, the other with zeros"
-CAUSE = "initial-value"
+CAUSE = "initial-value|other-operand"
 FIX = "frames = [first] * 4 at a reset"
 PLACE = "output/0"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A wrong discount and a gradient through the target"
 SYMPTOM = "The loss is slightly off, its gradient entirely"
 WHY = "Two faults in one line: 0.9 for 0.95, and no stop_gradient"
-CAUSE = ("constant-differs", "stop-gradient-missing")
+CAUSE = ("constant|discount", "stop-gradient-missing")
 FIX = "tf.stop_gradient(reward + 0.95 * next_value)"
 PLACE = ("output", "grad/next_value")
 

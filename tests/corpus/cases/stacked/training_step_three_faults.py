@@ -17,7 +17,7 @@ WHY = (
     "The cross-entropy takes logits for probabilities, its column meets a vector of weights, "
     "and the half is missing"
 )
-CAUSE = ("logits", "silent-broadcast", "factor")
+CAUSE = ("logits-probabilities", "silent-broadcast", "factor-two|constant-factor")
 FIX = "from_logits=True; tf.squeeze(logits, -1); 0.5 * the mean"
 PLACE = ("output", "output", "output")
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A moving average with old and new exchanged"
 SYMPTOM = "The average follows every value, or hardly moves"
 WHY = "decay belongs to the old average, 1 - decay to the new value"
-CAUSE = "weights-complement"
+CAUSE = "complement|tau-swapped"
 FIX = "average = 0.95 * average + 0.05 * value"
 PLACE = "output/0"
 

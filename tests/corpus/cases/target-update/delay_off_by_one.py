@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A delayed update on the odd steps instead of the even ones"
 SYMPTOM = "Everything works, one step later, and no two curves can be compared"
 WHY = "step % 2 == 0 with a counter that starts at 1 on one side and at 0 on the other"
-CAUSE = "off-by-one"
+CAUSE = "off-by-one|boundary|constant"
 FIX = "if step % 2 == 0, with the same first step on both sides"
 PLACE = "output/0"
 

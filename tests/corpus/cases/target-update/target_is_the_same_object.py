@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A target that is the online network itself"
 SYMPTOM = "Target and online values are always equal; training diverges"
 WHY = "target = online copies a reference; the torch side has a deepcopy"
-CAUSE = "aliasing"
+CAUSE = "aliasing|update-order|other-operand"
 FIX = "tf.Variable(online), or keras.models.clone_model and set_weights"
 PLACE = "output/target"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A soft update that ignores the tau it is given"
 SYMPTOM = "The targets start away from the online network and take thousands of steps to arrive"
 WHY = "The initial hard copy calls update(tau=1.0), but the default is used inside"
-CAUSE = "argument-ignored"
+CAUSE = "tau-ignored"
 FIX = "Use the argument: tau * online + (1 - tau) * target"
 PLACE = "output/0"
 

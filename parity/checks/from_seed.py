@@ -99,13 +99,11 @@ class SeededLockstepCheck(SeededUpdateCheck):
     def _anchors(
         self, sides: Mapping[str, Side], state: State, examples: list[Example]
     ) -> dict[int, State]:
-        reference, dtype, anchors = self._reference(sides), run_dtype(sides), {}
+        reference: Any = self._reference(sides)
+        dtype, anchors = run_dtype(sides), {}
         reference.reset()
         for index in range(len(examples)):
             if index:
                 anchors[index] = rounded(reference.state(), dtype)
             self._advance(sides["reference"], index)
         return anchors
-
-    def _reference(self, sides: Mapping[str, Side]) -> Any:
-        return super()._reference(sides)
