@@ -16,7 +16,7 @@ export PARITY_REQUIRE ?= torch,tf,gym,gymnasium,mujoco,box2d,safetensors
 OTHERS := not benchmark and not gpu and not learning
 
 .DEFAULT_GOAL := help
-.PHONY: help install parity test lint types suite gpu learning bench format clean distclean
+.PHONY: help install parity test lint types suite gpu learning bench corpus format clean distclean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -54,6 +54,9 @@ learning: $(READY) ## the tests that train for minutes
 
 bench: $(READY) ## speed of the harness and of the training steps
 	$(PYTEST) -m benchmark $(ARGS)
+
+corpus: $(READY) ## score `parity check` on the corpus of porting faults
+	$(BIN)/python scripts/corpus.py $(ARGS)
 
 format: $(READY) ## rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .

@@ -55,7 +55,7 @@ sys.meta_path.insert(0, _TorchFirst())
 def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs unless this run is about them: a CPU suite must not depend on one, or fill one."""
     asked = [config.getoption("markexpr") or "", *map(str, config.invocation_params.args)]
-    if not any("gpu" in text for text in asked):
+    if not any("gpu" in text for text in asked) or config.getoption("--parity-device") == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
 

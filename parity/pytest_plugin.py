@@ -40,6 +40,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="write the result of every parity check to PATH as JSON (schema 1)",
     )
+    group.addoption(
+        "--parity-device",
+        choices=("gpu", "cpu"),
+        default="gpu",
+        help="where tests marked gpu run; cpu runs every body of theirs without a GPU",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -98,6 +104,7 @@ class Collector:
         self.path = path
         self.results = Results()
         self.complaints: list[str] = []
+        self.written = False
         self.asked = False
         """A test marked ``parity`` was met, or ``-m`` asked for some."""
 
@@ -125,6 +132,7 @@ class Collector:
         if self.path is not None:
             try:
                 self.results.save(self.path)
+                self.written = True
             except OSError as error:
                 self.complaints.append(f"--parity-json: cannot write {self.path}: {error}")
         green = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -141,7 +149,7 @@ class Collector:
             for line in lines:
                 markup = {line.style: True, "bold": line.style == "red"} if line.style else {}
                 terminalreporter.write_line(line.text, **markup)
-            if self.path is not None:
+            if self.written:
                 terminalreporter.write_line(f"written: {self.path}")
 
     def _complaints(self) -> list[str]:

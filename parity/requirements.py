@@ -27,6 +27,8 @@ MODULES: Mapping[str, str] = {
 }
 """Name in ``PARITY_REQUIRE`` -> module to import."""
 
+GPU = "gpu"
+"""Not a package: ``PARITY_REQUIRE=gpu`` makes the GPU stage fail where there is no GPU."""
 _ALIASES = {"tensorflow": "tf"}
 
 
@@ -40,12 +42,11 @@ def parse_required(text: str) -> tuple[str, ...]:
     names = []
     for word in text.replace(",", " ").split():
         name = _canonical(word)
-        if name not in MODULES:
+        if name not in MODULES and name != GPU:
             close = get_close_matches(name, [*MODULES, *_ALIASES], n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise InvalidInput(
-                f"{VARIABLE}: unknown package {word!r}{hint} (known: {', '.join(MODULES)})"
-            )
+            known = ", ".join([*MODULES, GPU])
+            raise InvalidInput(f"{VARIABLE}: unknown package {word!r}{hint} (known: {known})")
         if name not in names:
             names.append(name)
     return tuple(names)
@@ -59,9 +60,10 @@ def required() -> tuple[str, ...]:
 def missing(names: Iterable[str]) -> tuple[str, ...]:
     """Those of the packages that are not installed, by their names in ``PARITY_REQUIRE``.
 
-    Packages that it does not know are looked up as modules of that name.
+    Packages that it does not know are looked up as modules of that name. A GPU is no package: the
+    GPU stage looks for one.
     """
-    return tuple(name for name in map(_canonical, names) if not _installed(name))
+    return tuple(n for n in map(_canonical, names) if n != GPU and not _installed(n))
 
 
 def module_name(name: str) -> str:
@@ -72,7 +74,7 @@ def module_name(name: str) -> str:
 def _canonical(name: str) -> str:
     lowered = name.lower()
     known = _ALIASES.get(lowered, lowered)
-    return known if known in MODULES else name
+    return known if known in MODULES or known == GPU else name
 
 
 def _installed(name: str) -> bool:

@@ -8,7 +8,7 @@ import importlib.util
 import linecache
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -20,12 +20,19 @@ from parity.report import Report, build_report, judge
 from parity.verdict import Verdict
 
 
-def load_siblings(package: str) -> dict[str, ModuleType]:
+def load_siblings(package: str, sides: Collection[str] = tuple(SIBLINGS)) -> dict[str, ModuleType]:
     """Import the implementations of the component whose package this is (``impls.returns``).
 
     torch before TensorFlow: the other order has hung.
+
+    Args:
+        sides: which of ``torch``, ``tf`` and ``reference``.
     """
-    return {side: importlib.import_module(f"{package}.{file}") for side, file in SIBLINGS.items()}
+    return {
+        side: importlib.import_module(f"{package}.{file}")
+        for side, file in SIBLINGS.items()
+        if side in sides
+    }
 
 
 def run_check(
@@ -50,6 +57,25 @@ def run_check(
     return judge(report, _run(component, check, siblings, "float64", mode, device))
 
 
+def make_sides(
+    siblings: Mapping[str, ModuleType], *, dtype: str, mode: str = "eager", device: str = "cpu"
+) -> dict[str, Side]:
+    """One :class:`Side` per sibling; the reference runs in float64 and eager mode, on the CPU."""
+    if mode not in MODES:
+        raise InvalidInput(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
+    return {
+        name: Side(
+            name=name,
+            impl=impl,
+            backend=get_backend(name),
+            dtype="float64" if name == "reference" else dtype,
+            variant=MODES[mode].get(name, "eager"),
+            device="cpu" if name == "reference" else device,
+        )
+        for name, impl in siblings.items()
+    }
+
+
 def _run(
     component: Component,
     check: Check,
@@ -58,19 +84,7 @@ def _run(
     mode: str,
     device: str,
 ) -> Report:
-    if mode not in MODES:
-        raise InvalidInput(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
-    sides = {
-        name: Side(
-            name=name,
-            impl=impl,
-            backend=get_backend(name),
-            dtype="float64" if name == "reference" else dtype,
-            variant=MODES[mode].get(name, "eager"),
-            device=device,
-        )
-        for name, impl in siblings.items()
-    }
+    sides = make_sides(siblings, dtype=dtype, mode=mode, device=device)
     recording = check.record(sides)
     return build_report(
         recording.traces,
@@ -93,7 +107,9 @@ def _run(
 
 def _definition(module: ModuleType, name: str) -> str:
     """``path:line`` of the function, class or method of this name; of the file where none is."""
-    file = getattr(module, "__file__", None) or module.__name__
+    file = getattr(module, "__file__", None) or getattr(module, "__name__", "")
+    if not file:  # a namespace in a module's place
+        return f"a {type(module).__name__}"
     path = os.path.relpath(file) if os.path.isabs(file) else file
     try:
         tree = ast.parse(Path(file).read_text(encoding="utf-8"))

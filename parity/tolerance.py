@@ -47,6 +47,13 @@ DEFAULTS: Mapping[str, Tolerance] = {
     "bfloat16": Tolerance(1.6e-2, "2 bfloat16 roundings at magnitude 1"),
 }
 
+DEVICE_FLOAT32 = Tolerance(
+    1e-5,
+    "a GPU sums in blocks, in another order than a CPU: 84 float32 roundings at magnitude 1, a "
+    "fiftieth of what inputs of 10 mantissa bits (TF32) leave",
+)
+"""For float32 results of a GPU against those of a CPU. float64 keeps the tolerance of its check."""
+
 
 def default_tolerance(dtype: np.dtype | str) -> Tolerance:
     """The tolerance for values of this dtype; ``EXACT`` for integers and booleans.
@@ -112,8 +119,9 @@ def noise_floor(dtype: str, *, same_platform: bool) -> float:
     """Errors below this count as this much when the gate looks for growth.
 
     On one platform a run repeats bit for bit, and a rewrite that rounds once more moves a result by
-    half a rounding. On another one (CPU, versions, threads) sums run in another order, which leaves
-    up to two roundings where there was none.
+    half a rounding. On another one (CPU, versions, threads) sums run in another order, which may
+    leave two roundings where there was none. Measured on 569 checks, plain vector units with two
+    threads and no oneDNN against the default: 46 errors moved, none by enough to fail either way.
     """
     eps = float(np.finfo(np.dtype(dtype) if dtype in ("float16", "float64") else np.float32).eps)
     return (0.5 if same_platform else 2.0) * eps

@@ -225,7 +225,15 @@ def _is_plain_numbers(values: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write ``data`` beside ``path`` and rename: a killed writer leaves the old file or none."""
+    """Write ``data`` beside ``path`` and rename: a killed writer leaves the old file or none.
+
+    A link stays one: its target is written. A device or pipe is written to, never replaced.
+    """
+    if path.exists() and not path.is_file():
+        with path.open("wb") as special:
+            special.write(data)
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:

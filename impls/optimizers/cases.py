@@ -102,6 +102,9 @@ ADAM = (
         config=AdamConfig(beta1=0.5, beta2=0.9, epsilon=1e-2),
         inputs=_FIVE,
     ),
+    OptimizerCheck(
+        name="Adam", case="restarted", config=AdamConfig(), inputs=_FIVE, restarts=(1, 3)
+    ),
     OptimizerCheck(name="Adam", case="tiny-gradients", config=AdamConfig(), inputs=tiny_gradients),
     OptimizerCheck(
         name="Adam",
@@ -140,6 +143,9 @@ RMSPROP = (
     OptimizerCheck(name="RMSprop", case="momentum", config=_MOMENTUM, inputs=_FIVE),
     OptimizerCheck(name="RMSprop", case="centered", config=_CENTERED, inputs=_FIVE),
     OptimizerCheck(
+        name="RMSprop", case="restarted", config=_CENTERED, inputs=_FIVE, restarts=(2, 4)
+    ),
+    OptimizerCheck(
         name="RMSprop",
         case="clipped",
         config=RMSpropConfig(decay=0.9, epsilon=1e-3, weight_decay=1e-2),
@@ -170,6 +176,13 @@ SGD = (
         case="dampening",
         config=SGDConfig(0.1, momentum=0.9, dampening=0.3, weight_decay=0.01),
         inputs=_FIVE,
+    ),
+    OptimizerCheck(
+        name="SGD",
+        case="restarted",
+        config=SGDConfig(0.1, momentum=0.9, dampening=0.3),
+        inputs=_FIVE,
+        restarts=(1, 3),
     ),
     OptimizerCheck(
         name="SGD",

@@ -162,6 +162,33 @@ MUTANTS = (
         because="the look-ahead leaves out the present gradient",
     ),
     Mutant(
+        "momentum-not-restored",
+        find="            variable.assign(_as(slots[name], variable.dtype))",
+        replace='            if not name.startswith("momentum"):\n'
+        "                variable.assign(_as(slots[name], variable.dtype))",
+        caught_by=_SGD,
+        case="restarted",
+        because="a checkpoint that holds Adam's slots and forgets the momentum buffer",
+    ),
+    Mutant(
+        "step-not-restored",
+        find="                tensor.copy_(new[name])",
+        replace='                if name != "step":\n                    tensor.copy_(new[name])',
+        caught_by=_ADAM,
+        case="restarted",
+        because="bias correction begins anew after a restart",
+        sibling="torch",
+    ),
+    Mutant(
+        "mean-not-restored",
+        find="            variable.assign(_as(slots[name], variable.dtype))",
+        replace='            if not name.startswith("mean"):\n'
+        "                variable.assign(_as(slots[name], variable.dtype))",
+        caught_by=_RMSPROP,
+        case="restarted",
+        because="a slot that only the centred form has is missing from the list",
+    ),
+    Mutant(
         "clip-per-tensor",
         find="{name: g * scale for name, g in tensors.items()}",
         replace="{name: tf.clip_by_norm(g, max_norm) for name, g in tensors.items()}",

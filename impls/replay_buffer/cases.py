@@ -77,6 +77,12 @@ def _reloaded(rng: np.random.Generator) -> list[Operation]:
     ]
 
 
+def _held(rng: np.random.Generator) -> list[Operation]:
+    """What the buffer hands out is kept while it is written to, half full and full."""
+    first, second, third = (_batches(size)(rng) for size in (3, 4, 2))
+    return [*first, Operation("hold"), *second, Operation("hold"), *third]
+
+
 def _edges(rng: np.random.Generator) -> Rows:
     """Draws at 0 and 1 and on both sides of every boundary between indices of 37 slots."""
     exact = (np.arange(1, 37) / 37).astype(np.float32)
@@ -90,11 +96,15 @@ def _uniforms(count: int, size: int) -> Callable[[np.random.Generator], Rows]:
     return lambda rng: {"uniforms": rng.random(count), "size": np.asarray(size)}
 
 
-def _keys(capacity: int, size: int, *, ties: bool = False) -> Callable[[np.random.Generator], Rows]:
-    """One key per slot; with ties, of only three different values."""
+def _keys(
+    capacity: int, size: int, *, ties: bool = False, normal: bool = False
+) -> Callable[[np.random.Generator], Rows]:
+    """One key per slot in [0, 1); of three different values only, or of either sign and any size."""
 
     def inputs(rng: np.random.Generator) -> Rows:
         keys = rng.choice([0.25, 0.5, 0.75], capacity) if ties else rng.random(capacity)
+        if normal:
+            keys = rng.normal(scale=3.0, size=capacity)
         return {"keys": keys, "size": np.asarray(size)}
 
     return inputs
@@ -128,6 +138,8 @@ CHECKS = (
     _replay("batch-larger-than-the-buffer", _batches(2, 12, 3)),
     _replay("empty-batch", _batches(3, 0, 3)),
     _replay("state-moved", _reloaded),
+    _replay("held", _held),
+    _replay("all-bits", _batches(3, 4), rounded=False, dtypes=("float64",)),
     _replay(
         "capacity-one",
         _batches(1, 3, 1),
@@ -145,5 +157,6 @@ CHECKS = (
     _indices("indices_without_replacement", "partly-filled", _keys(37, 23), count=11),
     _indices("indices_without_replacement", "all-of-them", _keys(13, 7), count=7),
     _indices("indices_without_replacement", "full", _keys(13, 13), count=5),
+    _indices("indices_without_replacement", "any-keys", _keys(37, 23, normal=True), count=23),
     _indices("indices_without_replacement", "ties", _keys(37, 31, ties=True), count=17),
 )

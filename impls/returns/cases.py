@@ -86,6 +86,20 @@ CHECKS = (
         for dtype in ("float32", "float64")
     ),
     FunctionCheck(
+        name="discounts",
+        case="number-default-dtype",
+        inputs=_flags,
+        options={"gamma": 0.99},
+        dtypes=("float32",),
+    ),
+    FunctionCheck(
+        name="discounts",
+        case="tensor-gamma-cast",
+        inputs=lambda rng: {**_flags(rng), "gamma": np.asarray(0.5)},  # float32 holds it
+        options={"dtype": "float32"},
+        dtypes=("float64",),
+    ),
+    FunctionCheck(
         name="td_target",
         case="batch",
         inputs=_batch,
@@ -113,4 +127,7 @@ CHECKS = (
     _to_go("single-environment", _steps(7, 1, truncate=True)),
     _to_go("square", _steps(5, 5, truncate=True)),
     _to_go("long", _steps(101, 3, truncate=True)),
+    # one more than a power of two, and nothing cut: the first reward depends on the last value
+    _to_go("two-steps", _steps(2, terminate=False)),
+    _to_go("five-steps", _steps(5, terminate=False)),
 )

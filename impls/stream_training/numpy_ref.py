@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from impls.arguments import require_range
 from impls.environments import collect_transitions
 from impls.errors import ShapeError
 from impls.learner.config import require_state
@@ -71,7 +72,9 @@ class StreamTrainer:
     def _store(self, row: Mapping[str, Any]) -> None:
         c, v = self.config, self.values
         for name in FIELDS:
-            value = row[name]
+            value, shape = row[name], v[f"buffer/{name}"].shape[1:]
+            if np.shape(value) != shape:
+                raise ShapeError(f"{name} has shape {np.shape(value)}, must be {shape}")
             scaled = np.float32(value) * np.float32(c.reward_scale) if name == "reward" else value
             v[f"buffer/{name}"][int(v["buffer/cursor"])] = scaled
         v["buffer/cursor"][...] = (int(v["buffer/cursor"]) + 1) % c.capacity
@@ -157,6 +160,7 @@ def minibatches(step: Any, *, seed: int, rows: int, size: int) -> Any:
 def epsilon_greedy_action(q: Any, step: Any, *, seed: int, epsilon: float) -> Any:
     if q.ndim != 2:
         raise ShapeError(f"q has shape {q.shape}, must be [B, A], [B], [B]")
+    require_range(0.0, 1.0, epsilon=epsilon)
     stream = Stream(seed).split("epsilon-greedy").fold_in(int(step))
     rows, actions = q.shape
     uniform = stream.split("uniform").uniform(rows)

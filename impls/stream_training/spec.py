@@ -52,9 +52,9 @@ class StreamTrainer:
         seed: a whole number of 64 bits; everything random follows from it.
         dtype: ``float32`` or ``float64``: of networks, buffer and everything between.
         device: ``cpu``, ``cuda`` or ``cuda:N``.
-        variant: how :meth:`update` and :meth:`act` run: ``eager``; ``compile`` (torch);
-            ``function`` or ``xla`` (TensorFlow). Compiled there are three graphs: the critics'
-            part of an update, the delayed part, and :meth:`act`.
+        variant: how :meth:`update` runs: ``eager``; ``compile`` (torch); ``function`` or ``xla``
+            (TensorFlow). Either makes two graphs, of the critics' part and of the delayed part,
+            which sees the same batch. :meth:`act` always runs eagerly.
 
     Raises:
         InvalidInput: the seed is no such number.
@@ -91,8 +91,6 @@ class StreamTrainer:
 
     def update(self) -> dict[str, Any]:
         """One update of TD3 on a batch that it draws itself. Takes nothing.
-
-        The delayed part draws the indices again: the same key gives the same batch.
 
         Returns:
             ``indices`` [B] int64 and ``noise`` [B, act] as drawn, and what ``td3`` returns.

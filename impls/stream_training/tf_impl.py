@@ -50,10 +50,10 @@ class StreamTrainer:
         self._updates = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._acts = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._ou = tf.Variable(tf.zeros(config.action_shape, dtype), trainable=False)
+        self._slots = tf.Variable(tf.zeros(config.batch_size, tf.int64), trainable=False)
         self._collections = 0
         self._critic_step = self._learner.compiled(self._critic_part)
         self._actor_step = self._learner.compiled(self._actor_part)
-        self._act_step = self._learner.compiled(self._act_part)
         self.reset()
 
     @property
@@ -88,7 +88,7 @@ class StreamTrainer:
 
     def act(self, observation: tf.Tensor) -> tf.Tensor:
         require_observation(self.config, observation.shape, observation.dtype.name, self.dtype)
-        return self._act_step(observation)
+        return self._explored(observation)
 
     def end_episodes(self, ended: tf.Tensor) -> None:
         require_ended(self.config, ended.shape, ended.dtype.name)
@@ -97,6 +97,7 @@ class StreamTrainer:
     def _critic_part(self) -> Tensors:
         self._updates.assign_add(1)
         indices = self._indices()
+        self._slots.assign(indices)
         batch = self._buffer.sample(indices)
         noise = self._noise("smoothing", self._updates, tuple(batch["action"].shape))
         learner, made = self._learner, {"indices": indices, "noise": noise}
@@ -110,8 +111,7 @@ class StreamTrainer:
         return made
 
     def _actor_part(self) -> Tensors:
-        # a stream is a value: drawn again, it gives the batch that the critics have just seen
-        observation = self._buffer.sample(self._indices())["observation"]
+        observation = self._buffer.sample(self._slots)["observation"]
         made: Tensors = {}
         made["actor_loss"], gradients = self._learner.actor_gradients(observation)
         if self.config.td3.max_gradient_norm is not None:
@@ -120,7 +120,7 @@ class StreamTrainer:
         self._learner.update_targets()
         return made
 
-    def _act_part(self, observation: tf.Tensor) -> tf.Tensor:
+    def _explored(self, observation: tf.Tensor) -> tf.Tensor:
         c = self.config
         self._acts.assign_add(1)
         noise = self._noise("exploration", self._acts, c.action_shape)

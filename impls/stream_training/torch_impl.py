@@ -52,10 +52,10 @@ class StreamTrainer:
         self._updates = torch.zeros((), dtype=torch.int64, device=device)
         self._acts = torch.zeros((), dtype=torch.int64, device=device)
         self._ou = torch.zeros(config.action_shape, dtype=self._kind(dtype), device=device)
+        self._slots = torch.zeros(config.batch_size, dtype=torch.int64, device=device)
         self._collections = 0
         self._critic_step = self._learner.compiled(self._critic_part)
         self._actor_step = self._learner.compiled(self._actor_part)
-        self._act_step = self._learner.compiled(self._act_part)
         self.reset()
 
     @property
@@ -90,8 +90,7 @@ class StreamTrainer:
 
     def act(self, observation: Tensor) -> Tensor:
         require_observation(self.config, observation.shape, dtype_of(observation), self.dtype)
-        action: Tensor = self._act_step(observation)
-        return action
+        return self._explored(observation)
 
     def end_episodes(self, ended: Tensor) -> None:
         require_ended(self.config, ended.shape, dtype_of(ended))
@@ -100,6 +99,7 @@ class StreamTrainer:
     def _critic_part(self) -> Tensors:
         self._updates.add_(1)
         indices = self._indices()
+        self._slots.copy_(indices)
         batch = self._buffer.sample(indices)
         noise = self._noise("smoothing", self._updates, tuple(batch["action"].shape))
         learner, made = self._learner, {"indices": indices, "noise": noise}
@@ -113,8 +113,7 @@ class StreamTrainer:
         return made
 
     def _actor_part(self) -> Tensors:
-        # a stream is a value: drawn again, it gives the batch that the critics have just seen
-        observation = self._buffer.sample(self._indices())["observation"]
+        observation = self._buffer.sample(self._slots)["observation"]
         made: Tensors = {}
         made["actor_loss"], gradients = self._learner.actor_gradients(observation)
         if self.config.td3.max_gradient_norm is not None:
@@ -123,7 +122,7 @@ class StreamTrainer:
         self._learner.update_targets()
         return made
 
-    def _act_part(self, observation: Tensor) -> Tensor:
+    def _explored(self, observation: Tensor) -> Tensor:
         c = self.config
         self._acts.add_(1)
         noise = self._noise("exploration", self._acts, c.action_shape)

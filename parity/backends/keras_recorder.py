@@ -36,12 +36,15 @@ class Recorder:
         backend: Backend,
         module: Any,
         force: Callable[[str, Any], Any] | None = None,
+        instead: Callable[[str], Any] | None = None,
     ) -> None:
         """
         Args:
             force: ``force(path, output)`` may return another output, with which the model goes on.
+            instead: ``instead(path)`` may return an output; the layer is not run at all then.
         """
         self._force = force
+        self._instead = instead
         self.calls: list[LayerCall] = []
         self.outputs: list[Any] = []
         """The recorded output tensors (nested), one for each call."""
@@ -81,6 +84,10 @@ class Recorder:
 
     def _record(self, run: Callable[..., Any], layer: Any, args: Any, kwargs: Any) -> Any:
         inputs = [_array(t) for t in tf.nest.flatten((args, kwargs)) if tf.is_tensor(t)]
+        replaced = self._replaced(layer)
+        if replaced is not None:
+            self.calls.append(LayerCall(self._path(layer), kind_of("tf", layer), inputs, None))
+            return replaced
         calls_before = len(self.calls)
         self._busy = library_class("tf", layer) is not None
         try:
@@ -108,6 +115,18 @@ class Recorder:
             self.calls[-1].fused, self.calls[-1].layer = True, layer
             self.calls[-1].where = call.where
         return self._forced(path, output)
+
+    def _replaced(self, layer: Any) -> Any:
+        """The output that stands in for running a layer; None where it has to run."""
+        if self._instead is None:
+            return None
+        path = self._path(layer, count=False)
+        whole = self._instead(f"{path}/activation")
+        if whole is not None:
+            return whole
+        given = self._instead(path)
+        activation = fused_activation(layer)
+        return given if given is None or activation is None else activation(given)
 
     def _forcing(self, layer: Any) -> Callable[[Any], Any]:
         return lambda before: self._forced(self._path(layer, count=False), before)
@@ -140,12 +159,14 @@ def forced_call(
     inputs: Sequence[np.ndarray],
     force: Callable[[str, list[np.ndarray]], list[np.ndarray]],
     *,
+    instead: Callable[[str], np.ndarray | None] | None = None,
     training: bool = False,
 ) -> tuple[list[LayerCall], Any]:
     """Call a model with the outputs of its layers replaced on the way.
 
     Args:
         force: ``force(path, leaves of the output) -> leaves``, of the same shapes and dtypes.
+        instead: ``instead(path)`` gives outputs of layers that need not run.
 
     Returns:
         The calls with the inputs that they were really given, and the model's output.
@@ -159,7 +180,11 @@ def forced_call(
         new = force(path, [_array(leaf) for leaf in leaves])
         return tf.nest.pack_sequence_as(output, [tf.constant(leaf) for leaf in new])
 
-    recorder = Recorder(backend, module, replaced)
+    def given(path: str) -> Any:
+        array = None if instead is None else instead(path)
+        return None if array is None else tf.constant(array)
+
+    recorder = Recorder(backend, module, replaced, given)
     with recorder.installed():
         output = call_model(module, [tf.constant(np.array(a)) for a in inputs], training=training)
     return recorder.calls, tf.nest.map_structure(_array, output)
@@ -234,6 +259,14 @@ class _Activation(_Again):
         return self._layer(*tensors)
 
 
+def fused_activation(layer: Any) -> Any:
+    """The activation that a layer applies itself, behind its kernel; None where there is none."""
+    activation = vars(layer).get("activation") if hasattr(layer, "kernel") else None
+    if hasattr(layer, "recurrent_kernel") or getattr(activation, "__name__", "") == "linear":
+        return None
+    return activation
+
+
 @contextmanager
 def split_activation(
     layer: Any, force: Callable[[Any], Any] = lambda x: x
@@ -245,12 +278,8 @@ def split_activation(
     none, or that use theirs otherwise (recurrent cells).
     """
     seen: list[Any] = []
-    activation = vars(layer).get("activation") if hasattr(layer, "kernel") else None
-    if (
-        activation is None
-        or hasattr(layer, "recurrent_kernel")
-        or getattr(activation, "__name__", "") == "linear"
-    ):
+    activation = fused_activation(layer)
+    if activation is None:
         yield seen
         return
 

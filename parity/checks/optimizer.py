@@ -11,7 +11,7 @@ The subject is a class named ``check.name`` with the constructor ``(config, para
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
@@ -42,6 +42,7 @@ class OptimizerCheck(Check):
         clip: name of the clipping function.
         learning_rates: step index -> learning rate that is set just before that step. A compiled
             step must follow it without being traced again.
+        restarts: steps before which the slots move to a new optimizer, as from a checkpoint.
 
     Entries per step: ``learning_rate``, ``norm`` and ``clipped/<name>`` (with ``max_norm``),
     ``slot/<name>``, ``param/<name>``.
@@ -53,6 +54,7 @@ class OptimizerCheck(Check):
     max_norm: float | None = None
     clip: str = "clip_by_global_norm"
     learning_rates: Mapping[int, float] = field(default_factory=dict)
+    restarts: Collection[int] = ()
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
         parameters, gradients = self._rounded_inputs()
@@ -66,6 +68,8 @@ class OptimizerCheck(Check):
                 for subject in subjects.values():
                     subject.load(state)
             for subject in subjects.values():
+                if index in self.restarts:
+                    subject.restart()
                 if index in self.learning_rates:
                     subject.optimizer.set_learning_rate(self.learning_rates[index])
                 subject.step(index, gradient)
@@ -108,11 +112,21 @@ class _Subject:
     """One side's optimizer with its parameters, its step function and its trace."""
 
     def __init__(self, side: Side, check: OptimizerCheck, parameters: Arrays) -> None:
-        self.side = side
+        self.side, self.check = side, check
         self.parameters = {name: make_variable(side, a) for name, a in parameters.items()}
-        self.optimizer = getattr(side.impl, check.name)(check.config, self.parameters)
+        self.optimizer = self._new()
         self.trace = Trace(side=side.name)
         self.function: Step = make_step(side, self._step_function(check))
+
+    def _new(self) -> Any:
+        return getattr(self.side.impl, self.check.name)(self.check.config, self.parameters)
+
+    def restart(self) -> None:
+        """Go on with a new optimizer that is given copies of the old one's slots."""
+        slots = {name: np.array(value) for name, value in self.state()["slots"].items()}
+        self.optimizer = self._new()
+        self.optimizer.load_slots(slots)
+        self.function = make_step(self.side, self._step_function(self.check))
 
     def _step_function(self, check: OptimizerCheck) -> Callable[[Any], Any]:
         optimizer, max_norm = self.optimizer, check.max_norm

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parity.backends.steps import Step, make_step
-from parity.checks import cast, cast_inputs, rng_for
+from parity.checks import cast, rng_for
 from parity.checks.update import with_eager
 from parity.component import Check, Recording, Side
 from parity.errors import InvalidInput
 from parity.report import Problem
 from parity.trace import Trace, join
 
-ACTIONS = ("add", "add_batch", "sample", "draw", "reload")
+ACTIONS = ("add", "add_batch", "sample", "draw", "reload", "hold")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class Operation:
     Attributes:
         action: ``add`` (one row), ``add_batch`` (rows with a leading axis), ``sample`` (indices),
             ``draw`` (uniform numbers, turned into indices by the check's ``draw`` function and
-            sampled in one step) or ``reload`` (the state moves into a new buffer).
+            sampled in one step), ``reload`` (the state moves into a new buffer) or ``hold`` (the
+            state and the size are asked for, and looked at after the last operation only: what
+            was handed out must not change with the buffer).
         values: field -> array for additions; an array for ``sample`` and ``draw``.
     """
 
@@ -51,9 +53,12 @@ class ReplayCheck(Check):
         config: first argument of the class.
         operations: from a generator, what to do, in order.
         draw: function of the sibling ``(uniforms, size) -> indices``, for ``draw`` operations.
+        rounded: False leaves float64 values as they are: a buffer that stores them in float32 on
+            the way would pass with values that float32 can hold. For float64 runs only.
 
     Entries per operation k: ``<k>/<action>/indices`` and ``<k>/<action>/sample/<field>`` for those
-    that sample, ``<k>/<action>/state/<name>`` for those that change the contents. In compiled modes
+    that sample, ``<k>/<action>/state/<name>`` for those that change the contents, and at the end
+    ``held/<k>/...`` for what ``hold`` and ``reload`` took from the buffer. In compiled modes
     every action is compiled once for each set of shapes that it meets.
     """
 
@@ -61,6 +66,7 @@ class ReplayCheck(Check):
     config: Any
     operations: Callable[[np.random.Generator], Sequence[Operation]]
     draw: str = "sample_indices"
+    rounded: bool = True
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
         operations = self.operations(rng_for(self))
@@ -70,6 +76,7 @@ class ReplayCheck(Check):
         for subject in subjects.values():
             for index, operation in enumerate(operations):
                 subject.perform(index, operation)
+            subject.trace.extend(subject.held, scope="held")
         return Recording(
             traces={name: subject.trace for name, subject in subjects.items()},
             problems=[p for subject in subjects.values() for p in subject.retraces(operations)],
@@ -84,16 +91,20 @@ class _Subject:
         self.trace = Trace(side=side.name)
         self.buffer = self._new()
         self.steps: dict[str, Step] = {}
+        self.held: dict[str, Any] = {}
 
     def perform(self, index: int, operation: Operation) -> None:
         scope = f"{index}/{operation.action}"
         if operation.action == "reload":
             state, self.buffer = self.buffer.state(), self._new()
             self.buffer.load_state(state)
+            self.held[str(index)] = {"state": state}
             self.steps.clear()  # they hold the old buffer
+        elif operation.action == "hold":
+            self.held[str(index)] = {"state": self.buffer.state(), "size": self.buffer.size}
         else:
             self.trace.extend(self._call(operation) or {}, scope=scope)
-        if operation.action not in ("sample", "draw"):
+        if operation.action not in ("sample", "draw", "hold"):
             self.trace.extend(self.buffer.state(), scope=join(scope, "state"))
 
     def retraces(self, operations: Sequence[Operation]) -> list[Problem]:
@@ -115,11 +126,17 @@ class _Subject:
         return self.steps[action].call(self._tensors(values))
 
     def _tensors(self, values: Any) -> Any:
-        backend, device, dtype = self.side.backend, self.side.device, self.side.dtype
         if isinstance(values, Mapping):
-            arrays = cast_inputs(values, dtype)
-            return {name: backend.tensor(array, device=device) for name, array in arrays.items()}
-        return backend.tensor(cast(values, dtype), device=device)
+            return {name: self._tensor(array) for name, array in values.items()}
+        return self._tensor(values)
+
+    def _tensor(self, values: Any) -> Any:
+        array = np.asarray(values)
+        if self.check.rounded or array.dtype.kind != "f":
+            array = cast(array, self.side.dtype)
+        else:
+            array = array.astype(self.side.dtype)
+        return self.side.backend.tensor(array, device=self.side.device)
 
     def _new(self) -> Any:
         side = self.side

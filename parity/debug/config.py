@@ -214,14 +214,21 @@ def _convolution(pair: _Pair) -> None:
 
 
 def _padding(pair: _Pair) -> None:
-    found: tuple[Padding | None, Padding | None] = padding_of(pair.match)
-    left, right = found
+    left, right = _known_padding(pair)
     if left is None or right is None or left == right:
         return
     totals = [[sum(p) for p in side] for side in (left, right)]
     cause = "padding-asymmetry" if totals[0] == totals[1] else "padding"
     fix = f"keras.layers.ZeroPadding{len(left)}D({_padded(left)}), then padding=\"valid\""
     pair.add("padding (start, end)", left, right, cause, fix=fix)
+
+
+def _known_padding(pair: _Pair) -> tuple[Padding | None, Padding | None]:
+    """Padding of both; unknown where the user's code pads before a layer."""
+    first = [pair.match.inputs()[0].torch, pair.match.inputs()[0].tf]
+    if not axes.candidates(np.shape(first[0]), np.shape(first[1])):
+        return None, None
+    return padding_of(pair.match)
 
 
 def _padded(padding: Padding) -> str:
@@ -247,9 +254,11 @@ def _pool(pair: _Pair) -> None:
         ("strides", torch.stride or torch.kernel_size, tf.strides, "strides"),
     ):
         pair.add(name, _tuple(a, rank), _tuple(b, rank), f"pooling-{name}", {edit: _tuple(a, rank)})
-    left, right = padding_of(pair.match)
+    left, right = _known_padding(pair)
+    if left is None or right is None:
+        return
     pair.add("padding (start, end)", left, right, "padding")
-    if "avg" in names[0] and left and any(sum(p) for p in left):
+    if "avg" in names[0] and any(sum(p) for p in left):
         counts = bool(getattr(torch, "count_include_pad", True))
         pair.add("padding counted in the average", counts, len(pair.match.tf) > 1, "pooling-count")
 

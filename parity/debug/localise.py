@@ -37,6 +37,7 @@ class Fault:
         before: the match that ran before it; None at the beginning.
         error: largest absolute difference; infinite where shapes differ.
         torch, tf: the arrays that differ, in torch's order of axes.
+        inputs: for ``between``: all inputs of the layer, torch's and the tf side's.
         float32: the size of one float32 rounding in a float64 run: a constant or a cast.
     """
 
@@ -48,6 +49,7 @@ class Fault:
     torch: Any = None
     tf: Any = None
     float32: bool = False
+    inputs: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Places:
 
 def localise(pair: Pair, matching: Matching, report: Report) -> Places:
     """Local errors of all layers, and of the code between them."""
-    forced = _forced_run(pair, matching)
+    forced = forced_run(pair, matching)
     unforced = {m.tf[-1].path for m in matching.matches if not _forcible(m)}
     rows, faults = [], []
     before: Match | None = None
@@ -86,15 +88,18 @@ def localise(pair: Pair, matching: Matching, report: Report) -> Places:
         own, arrays = _own(pair, match)
         if gap is not None and not gap.agrees:
             both, made = _through(pair, match, forced)
-            if both is not None and both.agrees:
+            told = not gap.structural and any(
+                e.name.startswith(f"grad/{match.path}/") for e in report.failing
+            )
+            if both is not None and both.agrees and not told:
                 own = both  # the code before the layer does what torch's layer does itself
             elif gap.structural and both is not None:
                 own, arrays = both, made
             else:
                 given = _between_arrays(match, forced)
-                faults.append(
-                    _fault(BETWEEN, f"{match.path}/input", match, before, gap, *given, pair.dtype)
-                )
+                place = f"{match.path}/input"
+                fault = _fault(BETWEEN, place, match, before, gap, *given, pair.dtype)
+                faults.append(replace(fault, inputs=_all_inputs(match, forced)))
         if own is not None and not own.agrees:
             faults.append(_fault(LAYER, match.path, match, before, own, *arrays, pair.dtype))
         rows.append(
@@ -237,8 +242,18 @@ class Forced:
     output: Any
 
 
-def _forced_run(pair: Pair, matching: Matching) -> Forced | None:
-    """Run the tf model with every paired layer handing on its partner's output."""
+def forced_run(
+    pair: Pair,
+    matching: Matching,
+    inputs: Sequence[np.ndarray] | None = None,
+    *,
+    only_code: bool = False,
+) -> Forced | None:
+    """Run the tf model with every paired layer handing on its partner's output.
+
+    Args:
+        only_code: paired layers do not run at all, as far as their output is known.
+    """
     from parity.backends import get_backend
     from parity.backends.keras_recorder import forced_call
 
@@ -248,12 +263,23 @@ def _forced_run(pair: Pair, matching: Matching) -> Forced | None:
         match = partners.get(path)
         return output if match is None else _partner_output(match, output)
 
-    given = [modules.typed(a, pair.dtype) for a in pair.inputs["tf"]]
+    def instead(path: str) -> np.ndarray | None:
+        match = partners.get(path) if only_code else None
+        if match is None or not isinstance(match.tf[-1].output, np.ndarray):
+            return None
+        return _partner_output(match, [match.tf[-1].output])[0]
+
+    given = [modules.typed(a, pair.dtype) for a in inputs or pair.inputs["tf"]]
     try:
         with modules.without_dropout(pair.modules["tf"], "tf", pair.training):
             with modules.unmoved([pair.modules["tf"]]):
                 calls, output = forced_call(
-                    get_backend("tf"), pair.modules["tf"], given, force, training=pair.training
+                    get_backend("tf"),
+                    pair.modules["tf"],
+                    given,
+                    force,
+                    instead=instead,
+                    training=pair.training,
                 )
     except Exception:  # the user's code refuses the other side's values: the layers alone must do
         return None
@@ -287,6 +313,20 @@ def _between_arrays(match: Match, forced: Forced | None) -> tuple[Any, Any]:
         elif not np.array_equal(moved, value.torch):
             return value.torch, moved
     return worst
+
+
+def _all_inputs(
+    match: Match, forced: Forced | None
+) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    given = None if forced is None else forced.inputs.get(match.tf[0].path)
+    if given is None:
+        return ()
+    found = values.inputs(match.torch[0], replace(match.tf[0], inputs=given))
+    return tuple(
+        (np.asarray(v.torch), _moved(v.torch, v.tf, match.input_order))
+        for v in found
+        if v.torch is not None and v.tf is not None
+    )
 
 
 def _between(pair: Pair, match: Match, forced: Forced | None) -> Difference | None:

@@ -52,6 +52,13 @@ class Match:
         return any(call.kind in _WEIGHTED for call in (*self.torch, *self.tf))
 
     @property
+    def library(self) -> bool:
+        """The tf layer is one of the framework's, other than a wrapped function."""
+        from parity.layouts import library_class
+
+        return library_class("tf", self.tf[-1].layer) not in (None, "Lambda")
+
+    @property
     def where(self) -> dict[str, str]:
         """The users' lines that call the layers, where known."""
         lines = {"torch": self.torch[-1].where, "tf": self.tf[-1].where}

@@ -123,6 +123,8 @@ def traces(pair: Pair, matching: Matching, plan: Plan) -> dict[str, Trace]:
             add(out, _entry("forward", match, "output", value.name), value, match.order)
     for name, left, right in model_outputs(pair):
         _add(out, f"output/{name}", left, right, matching.last_order)
+    if not gradients_mean_something(pair):
+        return out
     for match in reversed(matching.matches):
         for value in match.gradients():
             a, b = _filled(value.torch, value.tf)
@@ -130,6 +132,16 @@ def traces(pair: Pair, matching: Matching, plan: Plan) -> dict[str, Trace]:
                 _add(out, _entry("grad_output", match, "", value.name), a, b, match.order)
     _gradients(out, pair, matching, plan)
     return out
+
+
+def gradients_mean_something(pair: Pair) -> bool:
+    """Not where an output is NaN or infinite on both sides: the frameworks then pick at random."""
+    return all(
+        np.isfinite(a).all()
+        for side in SIDES
+        for _, a in flatten(pair.records[side].output)
+        if np.asarray(a).dtype.kind == "f"
+    )
 
 
 def _entry(head: str, match: Match, what: str, name: str) -> str:
@@ -260,8 +272,7 @@ def torch_inputs(match: Match) -> list[np.ndarray]:
         moved = axes.to_tf(np.asarray(value.torch), match.input_order)
         if value.index == 0 and values.reads_backwards(match.tf[0]):
             moved = np.ascontiguousarray(moved[:, ::-1])
-        if moved.size == given[value.index].size or not match.parts:
-            given[value.index] = moved.astype(given[value.index].dtype)
+        given[value.index] = moved.astype(given[value.index].dtype)
     return given
 
 

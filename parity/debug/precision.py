@@ -120,23 +120,25 @@ def float64_policy(like: Any) -> Iterator[None]:
 
 @contextmanager
 def _exact_constants() -> Iterator[None]:
-    """Keras casts Python numbers (a learning rate, 0.999) by way of float32: not in a float64 run."""
-    core = sys.modules.get("keras.src.backend.tensorflow.core")
-    cast = getattr(core, "cast", None)
-    if core is None or cast is None:
-        yield
-        return
+    """TensorFlow and Keras cast Python numbers (0.999, a learning rate) by way of float32."""
+    owners = [sys.modules.get(n) for n in ("keras.src.backend.tensorflow.core", "tensorflow")]
+    kept = [(owner, owner.cast) for owner in owners if hasattr(owner, "cast")]
 
-    def exact(x: Any, dtype: Any) -> Any:
-        if isinstance(x, float) and "float" in str(dtype):
-            return core.convert_to_tensor(x, dtype=dtype)
-        return cast(x, dtype)
+    def exact(cast: Callable[..., Any]) -> Callable[..., Any]:
+        def function(x: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(x, float) and "float" in str(dtype):
+                return sys.modules["tensorflow"].constant(x, dtype=dtype)
+            return cast(x, dtype, *args, **kwargs)
 
-    core.cast = exact
+        return function
+
     try:
+        for owner, cast in kept:
+            owner.cast = exact(cast)
         yield
     finally:
-        core.cast = cast
+        for owner, cast in kept:
+            owner.cast = cast
 
 
 def _is_keras2(value: Any) -> bool:

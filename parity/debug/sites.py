@@ -107,8 +107,16 @@ def frames(start: FrameType | None) -> Iterator[FrameType]:
 
 
 def chain_of(start: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
-    """The chain of a site, from the frame that calls the operation."""
-    return tuple((frame.f_code, frame.f_lasti) for frame in frames(start))
+    """The chain of a site, from the frame that calls the operation; what this package puts in
+    between is left out, since it is not there in every run."""
+    return tuple((f.f_code, f.f_lasti) for f in frames(start) if not _own(f.f_code))
+
+
+def _own(code: CodeType) -> bool:
+    return code.co_filename.startswith(_HERE)
+
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def line_of(code: CodeType, instruction: int) -> int:

@@ -67,8 +67,13 @@ def _made(source: Source, y: np.ndarray, bound: float) -> Made | None:
     if twice is not None:
         return Made(f"{twice.text} twice", "twice", source.label, twice)
     for text, group, array in _rearranged(source):
-        if array.shape == y.shape and distance(array, y) <= bound:
-            return Made(text, group, source.label, None, distance(array, y))
+        if array.shape != y.shape:
+            continue
+        named = activations.recognise(array, y, bound)
+        if named is not None:
+            after = distance(named.function(array), y)
+            plain = named.name == "identity"
+            return Made(text if plain else f"{named.text} of {text}", group, source.label, None, after)
     return None
 
 

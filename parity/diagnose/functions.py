@@ -25,6 +25,7 @@ from parity.diagnose import (
 from parity.diagnose.base import Bench, Change, Direct, Finding, Hypothesis, search
 from parity.diagnose.wording import as_cause
 from parity.report import Report
+from parity.verdict import Verdict
 
 Tier = Sequence[Callable[[Bench], Iterable[Hypothesis]]]
 _LAYERS = 3
@@ -36,7 +37,12 @@ def explain_functions(
 ) -> Report:
     """Try hypotheses on the pair and put those that remove the difference into the report."""
     differs = wide is not None and bool(wide.report.failing)
-    bench = Bench(callers, inputs, wide if wide is not None and differs else base)
+    targets = None
+    if report.verdict is Verdict.DIVERGE and not any(p.kind == "gradient" for p in report.problems):
+        targets = {entry.name for entry in report.failing}
+    bench = Bench(
+        callers, inputs, wide if wide is not None and differs else base, targets=targets
+    )
     if bench.before.first is None:
         return report
     causes = _causes(bench)
@@ -67,10 +73,12 @@ def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
     if still is not None:
         facts = {"entry": still[0], "equals": still[1]}
         return [as_cause(bench, Direct("state-not-updated", facts, 0.0, 0.3), [])], None
+    known = _direct(bench)
+    if known and known[0].rank < 0.7:
+        return [as_cause(bench, known[0], known[1:])], None
     findings = search(bench, quick_tiers(bench))
     best = findings[0] if findings else None
     if best is None or not _settles(best):
-        known = _direct(bench)
         if known:
             return [as_cause(bench, known[0], known[1:])], None
         rest = search(bench, thorough_tiers(bench))
@@ -100,7 +108,9 @@ def quick_tiers(bench: Bench) -> list[Tier]:
     """What has a name and no free number."""
     first: list[Tier] = []
     if gradients.only_gradients(bench):
-        first = [[gradients.stops, gradients.ties]]
+        first = [[gradients.stops, gradients.ties, gradients.unpicked]]
+    if not any(np.asarray(a).dtype.kind == "f" for a in bench.inputs["tf"].values()):
+        first.append([objects.settings, objects.initialisers])
     return [
         *first,
         [state.random_streams, state.seeding, losses.broadcasts, losses.argument_order,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Hypothesis
+from parity.diagnose.base import Bench, Change, Hypothesis
 from parity.diagnose.operations import at_site, calls, floating, suspects_first
 
 _SINGULAR = ("Log", "Sqrt", "Pow", "RealDiv", "Rsqrt", "Reciprocal", "Inv", "Xlogy", "Acos",
@@ -54,6 +54,27 @@ def ties(bench: Bench) -> Iterator[Hypothesis]:
         if site.op in _SINGULAR:
             change = _finite_gradient
             yield at_site(site, change, _singular(bench, site), 0.6, operation=site.op)
+
+
+def unpicked(bench: Bench) -> Iterator[Hypothesis]:
+    """Everything that is singular somewhere, made harmless there at once."""
+    from parity.backends import tf_edits as edits
+
+    sites = []
+    for site in bench.sites:
+        arrays = [v.array for v in bench.sites[site]]
+        for value in calls(bench, site):
+            arrays += [a for a in (edits.array(x) for x in value.call.inputs) if a is not None]
+        if any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays) or (
+            site.op in _SINGULAR
+        ):
+            if floating(bench, site) and len(calls(bench, site)[0].call.inputs) <= 3:
+                sites.append(site)
+    picks = [s for s in bench.sites if s.op in ("SelectV2", "Select")]
+    changes = tuple(edits.at(s, _finite_gradient) for s in sites if s not in picks)
+    if changes:
+        facts = {"operation": sites[0].op, "picked": bool(picks)}
+        yield Hypothesis("nan-gradient", Change(changes), facts, (picks or sites)[0], 0.7)
 
 
 def _singular(bench: Bench, site: Site) -> str:

@@ -210,6 +210,37 @@ def _cropped(bench: Bench) -> Iterator[Found]:
         yield Found("output-padding", after, {"torch": amounts, "tf": crop_of(bench.match)[1]}, fix)
 
 
+def attributes(bench: Bench) -> Iterator[Found]:
+    """Numbers that layers of the user's own keep as attributes: each set to torch's in turn."""
+    theirs, ours = _numbers(bench.torch.layer), _numbers(bench.tf.layer)
+    for name, value in ours.items():
+        for other, wanted in theirs.items():
+            if wanted == value or not _alike(name, other):
+                continue
+            object.__setattr__(bench.tf.layer, name, wanted)
+            try:
+                after = bench.try_run(_as_is)
+            finally:
+                object.__setattr__(bench.tf.layer, name, value)
+            if after is not None and bench.explained(after):
+                cause = "norm-epsilon" if "eps" in name.lower() else "constant-differs"
+                facts = {"name": name, "torch": wanted, "tf": value}
+                yield Found(cause, after, facts, f"{name} = {wanted!r}", rank=0.2)
+
+
+def _numbers(layer: Any) -> dict[str, float]:
+    return {
+        name: value
+        for name, value in vars(layer).items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and name[0] != "_"
+    }
+
+
+def _alike(a: str, b: str) -> bool:
+    a, b = a.lower(), b.lower()
+    return a == b or a.startswith(b) or b.startswith(a)
+
+
 def inputs(bench: Bench) -> Iterator[Found]:
     """What the layer was given: a mask the other way round, time and batch exchanged."""
     for index, array in enumerate(bench.given):

@@ -169,6 +169,13 @@ _TEXT: Mapping[str, tuple[str, str]] = {
         "the layer computes in {tf}, torch's in {torch}",
         'dtype="float32" for the layer, or keras.config.set_dtype_policy("float32") before it',
     ),
+    "argument-order": (
+        "two arguments of the layer are exchanged on the tf side", "exchange them",
+    ),
+    "constant-differs": ("{name} is {torch} in torch and {tf} on the tf side", ""),
+    "call-order": (
+        "the layers are called in another order: torch {torch}; tf {tf}", "call them as torch does",
+    ),
     "rows-rolled": (
         "{tensors} is shifted by {shift} along axis {axis}", "copy the rows without an offset",
     ),

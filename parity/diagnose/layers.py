@@ -15,11 +15,11 @@ from parity.debug import config, kinds, modules, values
 from parity.debug.localise import BETWEEN, GRADIENT, LAYER, PARAMETER, Fault, Places
 from parity.debug.matching import Match
 from parity.debug.spatial import main
-from parity.diagnose import arrays, layer_settings, layer_state, layout_relations
+from parity.diagnose import arrays, code_between, layer_settings, layer_state, layout_relations
 from parity.diagnose.arrays import Source
 from parity.diagnose.found import Found
 from parity.diagnose.layer_wording import worded
-from parity.diagnose.variants import Bench
+from parity.diagnose.variants import Bench, distance
 from parity.report import Report
 from parity.tolerance import explained_bound, float32_inside_bound
 
@@ -35,14 +35,21 @@ def explain_modules(
     """
     explained: list[tuple[Fault, list[Found]]] = []
     unexplained: list[str] = []
+    causes: list[Mapping[str, Any]] = []
     for fault in places.real:
         found = _explain_fault(fault, run, settings)
         if found:
             explained.append((fault, found))
-        else:
+            continue
+        by_code: list[dict[str, Any]] = []
+        if fault.kind == LAYER and fault.match is not None and _is_code(fault.match):
+            by_code = code_between.explain_own_layer(fault, fault.match, run)
+        elif fault.kind not in (LAYER, GRADIENT):
+            by_code = code_between.explain(fault, run)
+        causes += by_code
+        if not by_code:
             unexplained.append(fault.place)
     explained = _reordered(explained)
-    causes: list[Mapping[str, Any]] = []
     for fault, found in explained:
         place = fault.place
         if found[0].cause == "layer-order":
@@ -51,10 +58,25 @@ def explain_modules(
     if not places.real and not report.passed:
         for place, before, found in layer_state.explain(run, settings):
             causes += worded(place, before, found, run)
+    crossed = _called_in_another_order(run)
+    if crossed and not report.passed:
+        causes = [*worded(places.real[0].place if places.real else "", 0.0, crossed, run), *causes]
     subject = {**report.subject, "unexplained": unexplained}
     if causes and causes[0]["cause"] == "layer-order":
         subject["place"] = causes[0]["place"]
     return report.with_(causes=(*report.causes, *causes), subject=subject)
+
+
+def _called_in_another_order(run: Any) -> list[Found]:
+    """Layers of one name on both sides that are called in another order."""
+    calls = run.pair.records["tf"].calls
+    where = {call.path: i for i, call in enumerate(calls)}
+    paired = [(m.path, where[m.tf[0].path]) for m in run.matching.matches if m.weighted]
+    ours = [path for path, _ in sorted(paired, key=lambda p: p[1])]
+    theirs = [path for path, _ in paired]
+    if ours == theirs:
+        return []
+    return [Found("call-order", 0.0, {"torch": " ".join(theirs), "tf": " ".join(ours)}, rank=0.9)]
 
 
 def _explain_fault(
@@ -66,10 +88,24 @@ def _explain_fault(
         return [Found("initial-value", 0.0, {"name": fault.place})]
     if fault.kind == GRADIENT and fault.match is not None:
         return layer_state.explain_gradient(fault, fault.match, settings)
+    exchanged = _exchanged(fault, _bound(run, fault))
+    if exchanged:
+        return exchanged
     sources = _sources(run, fault)
     return arrays.explain(
         sources, fault.torch, fault.tf, _bound(run, fault), before=fault.error
     )
+
+
+def _exchanged(fault: Fault, bound: float) -> list[Found]:
+    """A layer's arguments in another order."""
+    pairs = fault.inputs
+    for i, (a, b) in enumerate(pairs):
+        for j, (c, d) in enumerate(pairs[:i]):
+            fits = a.shape == d.shape and c.shape == b.shape
+            if fits and distance(a, d) <= bound and distance(c, b) <= bound < distance(a, b):
+                return [Found("argument-order", distance(a, d), {"first": j, "second": i})]
+    return []
 
 
 def explain_layer(
@@ -86,6 +122,8 @@ def explain_layer(
         found += tier(bench)
     if not any(f.cause.startswith("pooling-kind") for f in found):
         found += layer_settings.paddings(bench, own)
+    if not found and not match.library:
+        found += layer_settings.attributes(bench)
     if not found:
         found += _plain(bench, match, run, fault)
     return sorted(_unique(found), key=lambda f: f.rank)
@@ -100,13 +138,13 @@ def _plain(bench: Bench, match: Match, run: Any, fault: Fault) -> list[Found]:
     left, right = fault.torch, fault.tf
     if left is None or right is None:
         return []
-    found = arrays.explain(sources, left, right, _bound(run, fault), before=fault.error)
-    return [f if not _is_code(match) else f for f in found]
+    return arrays.explain(sources, left, right, _bound(run, fault), before=fault.error)
 
 
 def _is_code(match: Match) -> bool:
+    """Layers of the user's own, or a function in a Lambda."""
     call = main(match, "tf")
-    return kinds.describe(call.kind, call.layer)[0] == kinds.CODE
+    return kinds.describe(call.kind, call.layer)[0] == kinds.CODE and not match.library
 
 
 def _unique(found: Sequence[Found]) -> list[Found]:

@@ -109,6 +109,8 @@ def constant_meaning(
 
 def relatives(old: float) -> Iterator[tuple[Meaning, float]]:
     """Values that mistakes make of a constant."""
+    yield Meaning("none", "0"), 0.0
+    yield Meaning("one", "1"), 1.0
     yield Meaning("complement", f"1 - {old:.6g}"), 1.0 - old
     yield Meaning("two", f"{old:.6g}/2"), old / 2
     yield Meaning("two", f"2 * {old:.6g}"), old * 2
@@ -123,5 +125,3 @@ def relatives(old: float) -> Iterator[tuple[Meaning, float]]:
         yield Meaning("square", f"{old:.6g}^2"), old**2
     if old:
         yield Meaning("inverse", f"1/{old:.6g}"), 1.0 / old
-    yield Meaning("none", "0"), 0.0
-    yield Meaning("one", "1"), 1.0

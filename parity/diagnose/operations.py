@@ -11,6 +11,7 @@ import numpy as np
 from parity.debug.intermediates import Value
 from parity.debug.sites import Site
 from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.tolerance import SAME_NUMBER
 
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm")
 #: Operations that stand for one another where someone mixed them up, and the cause that it is.
@@ -42,6 +43,7 @@ OTHERS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 _ORDERED = ("Sub", "RealDiv", "Pow", "FloorMod", "FloorDiv", "Atan2", "DivNoNan", "TruncateMod",
             "Greater", "Less", "GreaterEqual", "LessEqual", "MatMul", "Xlogy")  # fmt: skip
+_MOST_UNSEEN = 120
 _SWITCHES = frozenset(
     "half_pixel_centers align_corners exclusive reverse keep_dims transpose_a transpose_b adj_x "
     "adj_y sorted is_training".split()
@@ -133,6 +135,7 @@ def axes(bench: Bench) -> Iterator[Hypothesis]:
             yield from _softmax_axes(site, value)
         if site.op in ("Cumsum", "Cumprod", "ConcatV2", "ReverseV2"):
             yield from _axis_operand(site, value)
+        yield from _resized(site, value)
         for name, setting in value.call.attributes.items():
             if isinstance(setting, bool) and name in _SWITCHES:
                 change = edits.attribute(name, not setting)
@@ -141,6 +144,23 @@ def axes(bench: Bench) -> Iterator[Hypothesis]:
                 wanted = "VALID" if setting in ("SAME", b"SAME") else "SAME"
                 change = edits.attribute(name, wanted)
                 yield at_site(site, change, "padding", 1.0, name=name, was=setting, wanted=wanted)
+
+
+def _resized(site: Site, value: Value) -> Iterator[Hypothesis]:
+    """The conventions of resizing, two switches together."""
+    settings = value.call.attributes
+    if not site.op.startswith("Resize") or "half_pixel_centers" not in settings:
+        return
+    now = (settings.get("align_corners", False), settings["half_pixel_centers"])
+    for wanted in ((False, False), (True, False), (False, True)):
+        if wanted == now:
+            continue
+
+        def change(call: Any, w: tuple[bool, bool] = wanted) -> Any:
+            both = {"align_corners": w[0], "half_pixel_centers": w[1]}
+            return call.run(attributes={**call.attributes, **both})
+
+        yield at_site(site, change, "resize-convention", 0.8, was=now, wanted=wanted)
 
 
 def _other_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
@@ -227,17 +247,51 @@ def _extra(op: str, other: np.ndarray | None) -> str:
 
 def wraps(bench: Bench) -> Iterator[Hypothesis]:
     """An operation that only the torch side has, or another function in its place."""
-    from parity.backends import tf_edits as edits
-
+    options: list[tuple[bool, Hypothesis]] = []
     for site in suspects_first(bench):
         if not floating(bench, site) or site.op in ("Fill", "ReadVariableOp", "Identity", "Cast"):
             continue
-        for name, function in edits.UNARY.items():
-            cause = _missing(name)
-            yield at_site(site, edits.after(function), cause, 1.4, operation=name)
-            if site.op in _UNARY_OPS:
-                change = edits.instead(lambda x, *_, f=function: f(x))
-                yield at_site(site, change, "other-function", 1.3, was=site.op, wanted=name)
+        options += _wrapped(bench, site)
+    # what torch has among its intermediates is likelier; the rest only as far as time goes
+    options.sort(key=lambda pair: not pair[0])
+    seen = sum(1 for known, _ in options if known)
+    yield from (h for _, h in options[: seen + _MOST_UNSEEN])
+
+
+def _wrapped(bench: Bench, site: Site) -> list[tuple[bool, Hypothesis]]:
+    from parity.backends import tf_edits as edits
+
+    found = []
+    value = bench.sites[site][0]
+    for name, function in edits.UNARY.items():
+        known = _known(bench, function, value.array)
+        found.append(
+            (known, at_site(site, edits.after(function), _missing(name), 1.4, operation=name))
+        )
+        given = calls(bench, site)
+        if site.op in _UNARY_OPS and given:
+            before = edits.array(given[0].call.inputs[0])
+            change = edits.instead(lambda x, *_, f=function: f(x))
+            known = before is not None and _known(bench, function, before)
+            found.append(
+                (known, at_site(site, change, "other-function", 1.3, was=site.op, wanted=name))
+            )
+    return found
+
+
+def _known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> bool:
+    """Whether torch has what the function makes of this value among its intermediates."""
+    try:
+        made = np.asarray(function(array.astype(np.float64)))
+    except Exception:
+        return False
+    if made.size < 1 or not np.isfinite(made).all():
+        return False
+    return any(
+        v.array.size == made.size and v.array.dtype.kind == "f" and not v.backward
+        and np.allclose(v.array.reshape(-1), made.reshape(-1), rtol=SAME_NUMBER, atol=0)
+        for v in bench.theirs if v.partner is None
+    )  # fmt: skip
 
 
 def _missing(name: str) -> str:

@@ -137,7 +137,10 @@ def _sources(bench: Bench) -> Iterator[tuple[str, np.ndarray]]:
     """Values that both sides have: inputs, entries that agree, paired intermediates."""
     for name, array in bench.inputs["tf"].items():
         if np.asarray(array).dtype.kind in "fiu" and np.size(array) > 1:
-            yield f"the input {name}", np.asarray(array, dtype=np.float64)
+            whole = np.asarray(array, dtype=np.float64)
+            yield f"the input {name}", whole
+            for row in range(min(len(whole), 4)) if whole.ndim > 1 else ():
+                yield f"the input {name}[{row}]", whole[row]
     for name in bench.torch:
         if name in bench.tf and name not in bench.before.failing and bench.torch[name].size > 1:
             yield _short(name), bench.torch[name].astype(np.float64)

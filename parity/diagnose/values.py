@@ -119,8 +119,14 @@ def _floating(
     options: list[tuple[Meaning, float, float]] = [
         (Meaning("constant", name), number, 0.7 if name == constant.name else 0.9)
         for name, number in theirs
-        if number != old and (not float(number).is_integer() or not name[:1].isdigit())
-    ][:_MOST_CANDIDATES]
+        if number != old and not name[:1].isdigit()
+    ]
+    options += [
+        (Meaning("constant", name), number, 1.05)
+        for name, number in theirs
+        if number != old and name[:1].isdigit() and not float(number).is_integer()
+    ]
+    options = options[:_MOST_CANDIDATES]
     options += [(meaning, number, 1.0) for meaning, number in relatives(old)]
     for meaning, new, rank in options:
         if not np.isfinite(new) or new == old:
@@ -159,7 +165,8 @@ def constant_cause(meaning: Meaning, name: str, old: float) -> str:
     if meaning.kind == "complement":
         if "momentum" in word:
             return "norm-momentum"
-        return "tau-swapped" if word in ("tau", "polyak", "rho", "decay") else "complement"
+        if old not in (0.0, 1.0):
+            return "tau-swapped" if word in ("tau", "polyak", "rho", "decay") else "complement"
     for words, cause in _WORDS:
         if any(part in word for part in words):
             return cause
@@ -171,6 +178,7 @@ def constant_cause(meaning: Meaning, name: str, old: float) -> str:
 
 
 _WORDS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("start", "init", "accum"), "initial-value"),
     (("eps",), "epsilon-value"),
     (("gamma", "discount"), "discount"),
     (("tau", "polyak"), "tau-value"),
@@ -254,6 +262,8 @@ def complements(bench: Bench) -> Iterator[Hypothesis]:
         if len(values) < 2:
             continue
         small = min(v for _, _, v in members)
+        if not 0.0 < small < 0.5:
+            continue
         for new in dict.fromkeys([1.0 - small, *theirs, 0.0, 1.0]):
             for which in ("all", "first", "later"):
                 yield from _blend(members, small, new, which)

@@ -127,6 +127,7 @@ def test_json_that_cannot_be_written_fails_the_run(pytester: pytest.Pytester) ->
     result = pytester.runpytest("--parity-json=file/result.json")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*cannot write*result.json*"])
+    result.stdout.no_fnmatch_line("written: *")
 
 
 def test_a_path_relative_to_where_pytest_started(pytester: pytest.Pytester) -> None:

@@ -81,6 +81,7 @@ def test_contents_and_samples_are_compared_after_every_operation():
         "3/reload/state/x",
         "4/draw/indices",
         "4/draw/sample/x",
+        "held/3/state/x",
     ]
 
 

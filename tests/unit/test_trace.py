@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections import OrderedDict, namedtuple
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,25 @@ class TestFiles:
         with pytest.raises(OSError, match="disk full"):
             write_atomic(path, b"new")
         assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
+        target, link = tmp_path / "target", tmp_path / "link"
+        link.symlink_to(target)
+        for data in (b"first", b"second"):
+            write_atomic(link, data)
+            assert link.is_symlink()
+            assert target.read_bytes() == data
+
+    def test_a_pipe_is_written_to_and_not_replaced(self, tmp_path: Path) -> None:
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            write_atomic(path, b"data")
+            assert os.read(reader, 99) == b"data"
+        finally:
+            os.close(reader)
+        assert path.is_fifo()
 
     def test_what_the_format_lacks_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="cannot be stored"):

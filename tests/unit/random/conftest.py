@@ -50,6 +50,21 @@ NORMAL_DRAWS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def normals_apart(there: np.ndarray, here: np.ndarray) -> float:
+    """The largest difference over what is allowed: two units in float32, eight in float64.
+
+    The contract allows 1e-6; libraries meet this. Logarithm, sine and cosine of float64 differ by
+    up to three units between them, which rounding to float32 hides.
+    """
+    assert there.dtype == here.dtype
+    assert there.shape == here.shape
+    if here.dtype == np.float32:
+        allowed = 2 * np.spacing(np.abs(here))
+    else:
+        allowed = 8 * np.spacing(np.maximum(np.abs(here), 1.0))
+    return float((np.abs(there - here) / allowed).max())
+
+
 def view_of(side: str, stream: Stream) -> Any:
     """The stream as one implementation; skips where its package is missing."""
     if side == "numpy":

@@ -10,7 +10,7 @@ import pytest
 
 from parity.random import Stream
 from parity.tolerance import DEFAULTS
-from tests.unit.random.conftest import EXACT_DRAWS, NORMAL_DRAWS
+from tests.unit.random.conftest import EXACT_DRAWS, NORMAL_DRAWS, normals_apart
 
 STREAM = Stream(7).split("compiled")
 SEEDS = (7, 8, 2**64 - 1)
@@ -53,8 +53,7 @@ def assert_exact(there: list[Any], here: list[Any]) -> None:
 def assert_normal(there: list[Any], here: list[Any]) -> None:
     assert len(there) == len(here) > 0
     for left, right in zip(there, here, strict=True):
-        allowed = 2 * np.spacing(np.abs(right))
-        assert np.all(np.abs(np.asarray(left) - right) <= allowed)
+        assert normals_apart(np.asarray(left), right) <= 1
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -151,3 +153,28 @@ def test_frameworks_gather_no_gradient_from_logits():
     torch = pytest.importorskip("torch")
     logits = torch.zeros(3, 5, requires_grad=True)
     assert not STREAM.torch().categorical(logits).requires_grad
+
+
+def test_searching_counts_equal_entries_too(view):
+    """A number drawn at a running sum belongs to the next class, past those of weight zero."""
+    ops = view(STREAM)._ops
+    running, drawn = (ops.asarray(np.array(v), "int64") for v in ([1, 3, 3, 7], [0, 1, 2, 3, 6, 7]))
+    assert to_numpy(ops.count_not_above(running, drawn)).tolist() == [0, 1, 1, 3, 3, 4]
+    assert to_numpy(ops.count_not_above(running[:1], drawn[:2])).tolist() == [0, 1]
+
+
+def test_boundaries_between_classes(view, monkeypatch):
+    """Integers exactly at and just below a running sum, put in place of the drawn ones."""
+    from parity.random.selections import Selections
+
+    def forced(values: list[int]) -> Any:
+        return lambda self, *_: self._ops.asarray(np.array(values), "int64")
+
+    monkeypatch.setattr(
+        Selections, "_integers_between", forced([0, 2**40 - 1, 2**40, 2**40 + 2**39 - 1, 2**41 - 1])
+    )
+    logits = np.log(np.array([1.0, 0.5 + 1e-13, 0.5]))
+    drawn = to_numpy(view(STREAM).categorical(logits, shape=5)).tolist()
+    assert drawn == [0, 0, 1, 1, 2]
+    monkeypatch.setattr(Selections, "_integers_between", forced([0, 2**51 - 1, 2**51, 2**52 - 1]))
+    assert to_numpy(view(STREAM).choice(3, 4, p=[0.5, 0.0, 0.5])).tolist() == [0, 0, 2, 2]

@@ -14,7 +14,7 @@ SYMPTOM = "The loss agrees to the last digit, the updates do not, and values dri
 WHY = "torch computes the target under no_grad, the port inside the tape"
 CAUSE = "stop-gradient-missing"
 FIX = "target = tf.stop_gradient(reward + 0.97 * next_q)"
-PLACE = "grad/next_q"
+PLACE = "grad/next_q|grad/reward"
 
 
 def torch_side(q: torch.Tensor, next_q: torch.Tensor, reward: torch.Tensor) -> torch.Tensor:

@@ -35,6 +35,6 @@ def tf_fixed(p: tf.Tensor, label: tf.Tensor) -> tf.Tensor:
 
 def inputs(seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    p = np.concatenate([rng.uniform(0.2, 0.8, 5), [1e-12, 1e-9]]).astype(np.float32)
+    p = np.concatenate([rng.uniform(0.2, 0.8, 5), [1e-9, 1e-8]]).astype(np.float32)
     label = np.array([0, 1, 0, 1, 1, 1, 1], np.float32)
     return {"p": p, "label": label}

@@ -11,11 +11,11 @@ ID = "adam_beta2"
 KIND = "optimizer"
 SUBJECT = "optimizer"
 TITLE = "Adam with another second decay rate"
-SYMPTOM = "The first step agrees, from the second on steps have another size"
+SYMPTOM = "The first step agrees but for its averages, from the second on steps have another size"
 WHY = "The paper's 0.99 became the default 0.999"
 CAUSE = "adam-beta"
 FIX = "keras.optimizers.Adam(1e-3, beta_2=0.99)"
-PLACE = "step/2"
+PLACE = "step/1"
 FLOAT32_CONSTANTS = True
 
 

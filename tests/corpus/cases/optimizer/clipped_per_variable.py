@@ -14,7 +14,7 @@ SYMPTOM = "The update's direction changes whenever the clip bites"
 WHY = "clip_grad_norm_ scales all gradients by one factor, clip_by_norm each by its own"
 CAUSE = "gradient-clipping"
 FIX = "tf.clip_by_global_norm(gradients, 0.5)"
-PLACE = "output/1"
+PLACE = "output"
 
 
 LIMIT = 0.5

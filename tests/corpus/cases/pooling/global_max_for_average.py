@@ -14,7 +14,7 @@ SYMPTOM = "Features are larger, and agree where a channel is constant"
 WHY = "AdaptiveAvgPool2d(1) became GlobalMaxPooling2D"
 CAUSE = "pooling-kind"
 FIX = "keras.layers.GlobalAveragePooling2D()"
-PLACE = "out/input"
+PLACE = "pool|out/input"
 CHANNELS_LAST = True
 
 

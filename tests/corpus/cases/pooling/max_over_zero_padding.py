@@ -26,16 +26,16 @@ CHANNELS_LAST = True
 
 def torch_side() -> nn.Module:
     net = nn.Sequential()
-    net.add_module("conv", nn.Conv2d(1, 4, 3))
     net.add_module("pool", nn.MaxPool2d(3, stride=2, padding=1))
+    net.add_module("conv", nn.Conv2d(2, 4, 2))
     return net
 
 
 def network(value: float) -> keras.Model:
-    x = inputs = keras.Input((9, 11, 1))
-    x = keras.layers.Conv2D(4, 3, name="conv")(x)
+    x = inputs = keras.Input((9, 11, 2))
     x = keras.ops.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=value)
-    return keras.Model(inputs, keras.layers.MaxPooling2D(3, strides=2, name="pool")(x))
+    x = keras.layers.MaxPooling2D(3, strides=2, name="pool")(x)
+    return keras.Model(inputs, keras.layers.Conv2D(4, 2, name="conv")(x))
 
 
 def tf_buggy() -> keras.Model:
@@ -47,5 +47,5 @@ def tf_fixed() -> keras.Model:
 
 
 def inputs(seed: int) -> dict[str, dict[str, np.ndarray]]:
-    x = np.random.default_rng(seed).normal(size=(2, 1, 9, 11)).astype(np.float32)
+    x = np.random.default_rng(seed).normal(-1.0, 1.0, (2, 2, 9, 11)).astype(np.float32)
     return {"torch": {"x": x}, "tf": {"x": x.transpose(0, 2, 3, 1)}}
