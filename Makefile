@@ -16,7 +16,7 @@ export PARITY_REQUIRE ?= torch,tf,gym,gymnasium,mujoco,box2d,safetensors
 OTHERS := not benchmark and not gpu and not learning
 
 .DEFAULT_GOAL := help
-.PHONY: help install parity test lint types suite gpu learning bench corpus format clean distclean
+.PHONY: help install parity test lint types suite gpu stage learning bench corpus format clean distclean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -34,7 +34,7 @@ $(READY): constraints.txt pyproject.toml
 parity: $(READY) ## prove every pair, both frameworks against each other and the reference
 	$(PYTEST) -m parity $(ARGS)
 
-test: lint types suite ## lint, types, and every test that needs no GPU and trains nothing
+test: lint types suite stage ## lint, types, and every test that needs no GPU and trains nothing
 
 lint: $(READY) ## ruff
 	$(BIN)/ruff check .
@@ -48,6 +48,9 @@ suite: $(READY) ## unit, meta, plugin, parity, command line and documentation te
 
 gpu: $(READY) ## the pairs on a GPU
 	$(PYTEST) -m gpu $(ARGS)
+
+stage: $(READY) ## every body of the GPU stage, on the CPU
+	$(PYTEST) -m gpu --parity-device=cpu $(ARGS)
 
 learning: $(READY) ## the tests that train for minutes
 	$(PYTEST) -m learning $(ARGS)

@@ -25,6 +25,7 @@ COMPONENTS = (
     "rollouts",
     "ddpg",
     "td3",
+    "stream_training",
     "policies",
     "advantages",
     "policy_losses",

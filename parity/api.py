@@ -88,7 +88,7 @@ def _leaves(tree: Any, side: str, problems: list[Problem]) -> Leaves | Trace | N
     if isinstance(tree, Trace):
         return tree
     try:
-        return list(flatten(tree))
+        return list(flatten(tree, keep_empty=True))
     except RecursionError:
         why = "nested too deeply, or it contains itself"
     except Exception as error:  # a container's own code raised it

@@ -35,6 +35,7 @@ class Difference:
         values: both values there; ``allowed`` is the tolerance of that element.
         needed: the smallest ``atol`` that would have passed.
         zero: every compared value of both sides is zero.
+        finite: some element is finite; without one, agreement says nothing.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Difference:
     allowed: float = 0.0
     needed: float = 0.0
     zero: bool = False
+    finite: bool = True
 
     @property
     def agrees(self) -> bool:
@@ -116,6 +118,7 @@ class _Scan:
         self.max_abs = self.max_rel = self.max_ulp = self.needed = 0.0
         self.worst = 0
         self.zero = True
+        self.finite = False
         for start in range(0, self.left.size, BLOCK):
             self._block(start)
 
@@ -123,6 +126,8 @@ class _Scan:
         a, b = self.left[start : start + BLOCK], self.right[start : start + BLOCK]
         if self.zero and (a.any() or b.any()):
             self.zero = False
+        if not self.finite and (a.dtype.kind not in "fc" or np.isfinite(a).any()):
+            self.finite = True
         if a.dtype == b.dtype and a.tobytes() == b.tobytes():
             return
         if a.dtype.kind in "biu":
@@ -131,7 +136,7 @@ class _Scan:
             self._judge(start, gap, np.maximum(abs(a), abs(b)).astype(np.float64))
             return
         ulp = _ulp(a, b)
-        if a.dtype.kind != "c":
+        if "c" not in (a.dtype.kind, b.dtype.kind):  # a reference may be complex alone
             a, b = a.astype(np.float64), b.astype(np.float64)
         with np.errstate(all="ignore"):
             finite = np.isfinite(a) & np.isfinite(b)
@@ -190,6 +195,7 @@ class _Scan:
             "allowed": self.atol * max(1.0, scale),
             "needed": self.needed,
             "zero": self.zero,
+            "finite": self.finite,
         }
 
 

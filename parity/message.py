@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from parity import message_layers
 from parity.compare import Difference
 from parity.report import Entry, Problem, Report
 from parity.verdict import Verdict
@@ -49,6 +50,9 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
         lines += source_lines(report, first)
     lines += [line for p in report.problems for line in wrap(problem_text(p), "  ")]
     lines += [line for cause in report.causes for line in wrap(cause_text(cause), "  ")]
+    lines += message_layers.layers(report.subject, verbosity=verbosity, cut=cut)
+    notes = message_layers.notes(report.subject)
+    lines += [line for note in notes for line in wrap(printable(note), "  ")]
     shown = list(report.entries if verbosity >= 2 else report.failing)
     if shown:
         cap = len(shown) if verbosity else ROWS
@@ -161,7 +165,7 @@ def footer(report: Report) -> list[str]:
 
 def problem_text(problem: Problem) -> str:
     """A finding that is not a difference of numbers, and what to do about it."""
-    make = _PROBLEMS.get(problem.kind)
+    make = _PROBLEMS.get(problem.kind) or message_layers.PROBLEMS.get(problem.kind)
     name = printable(problem.name)
     if make is None:
         facts = ", ".join(f"{k}={v}" for k, v in problem.details.items())
@@ -196,6 +200,10 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "all-zero": lambda name, d: (
         f"all zero: {name} is zero on every side, which would hide most faults; give the case "
         "other data, or list the entry in expect_zero if zero is the point"
+    ),
+    "no-finite": lambda name, d: (
+        f"nothing finite: {name} is NaN or infinite throughout, on every side; that both fail alike "
+        "proves nothing, so give the case data on which they don't"
     ),
     "same-object": lambda name, d: (
         f"one object was given as {' and '.join(d['sides'])}: it always agrees with itself"
@@ -235,10 +243,14 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
 def cause_text(cause: Mapping[str, Any]) -> str:
     """A cause that was tried on the recorded data and removes the difference."""
     text = f"cause: {printable(str(cause.get('cause', 'unnamed')))}"
+    if cause.get("text"):
+        text += f": {printable(str(cause['text']))}"
     if "before" in cause and "after" in cause:
         text += f" (error {cause['before']:.2g} -> {cause['after']:.2g})"
     if cause.get("fix"):
         text += f"; fix: {printable(str(cause['fix']))}"
+    if cause.get("alternatives"):
+        text += f"; these data also fit: {printable(', '.join(map(str, cause['alternatives'])))}"
     return text
 
 

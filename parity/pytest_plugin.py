@@ -128,6 +128,12 @@ class Collector:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.config.option.collectonly:
             return
+        stopped = session.exitstatus in (
+            pytest.ExitCode.INTERRUPTED,
+            pytest.ExitCode.INTERNAL_ERROR,
+        )
+        if stopped and (self.asked or self.path is not None):
+            self.results.errors["session"] = "the run was interrupted: checks are missing here"
         self.complaints = self._complaints()
         if self.path is not None:
             try:

@@ -39,7 +39,14 @@ class Problem:
     @property
     def vacuous(self) -> bool:
         """True where the comparison itself is void, rather than the subject wrong."""
-        return self.kind in ("nothing-compared", "empty", "all-zero", "same-object", "unreadable")
+        return self.kind in (
+            "nothing-compared",
+            "empty",
+            "all-zero",
+            "no-finite",
+            "same-object",
+            "unreadable",
+        )
 
 
 @dataclass(frozen=True)
@@ -273,12 +280,15 @@ def _vacuity(entry: Entry, expected: tuple[str, ...], *, whole: bool) -> list[Pr
         return []
     if all(d.size == 0 for d in entry.differences):
         return [Problem("empty", entry.name)]
+    if any(fnmatchcase(entry.name, glob) for glob in expected):
+        return []
+    if not any(d.finite for d in entry.differences):
+        return [Problem("no-finite", entry.name)]
     # all-False masks and zero counters are ordinary where something else is not zero (`whole`: the
     # comparison holds nothing but zeros); an all-zero activation is a dead test
     counts = whole or any("float" in str(dt) for d in entry.differences for dt in d.dtypes)
     if counts and all(d.zero for d in entry.differences):
-        if not any(fnmatchcase(entry.name, glob) for glob in expected):
-            return [Problem("all-zero", entry.name)]
+        return [Problem("all-zero", entry.name)]
     return []
 
 

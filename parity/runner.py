@@ -107,7 +107,7 @@ def _run(
 
 def _definition(module: ModuleType, name: str) -> str:
     """``path:line`` of the function, class or method of this name; of the file where none is."""
-    file = getattr(module, "__file__", None) or getattr(module, "__name__", "")
+    file = str(getattr(module, "__file__", None) or getattr(module, "__name__", ""))
     if not file:  # a namespace in a module's place
         return f"a {type(module).__name__}"
     path = os.path.relpath(file) if os.path.isabs(file) else file

@@ -194,10 +194,13 @@ def join(*parts: str) -> str:
     return SEPARATOR.join(part for part in parts if part)
 
 
-def flatten(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(
+    tree: Any, prefix: str = "", *, keep_empty: bool = False
+) -> Iterator[tuple[str, Any]]:
     """Yield ``(path, leaf)`` of nested mappings, sequences, named tuples and dataclasses.
 
-    ``None`` leaves are left out; a leaf at the top is named ``value``.
+    ``None`` leaves are left out; a leaf at the top is named ``value``. Empty containers vanish,
+    unless ``keep_empty`` makes an empty array of each: then nobody can take them for compared.
     """
     fields = getattr(tree, "_fields", None) or getattr(tree, "__dataclass_fields__", None)
     if tree is None:
@@ -211,8 +214,12 @@ def flatten(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     else:
         yield prefix or "value", tree
         return
+    empty = True
     for key, value in items:
-        yield from flatten(value, join(prefix, str(key)))
+        empty = False
+        yield from flatten(value, join(prefix, str(key)), keep_empty=keep_empty)
+    if empty and keep_empty:
+        yield prefix or "value", np.zeros(0)
 
 
 def _is_plain_numbers(values: list[Any] | tuple[Any, ...]) -> bool:

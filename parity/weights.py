@@ -62,7 +62,7 @@ def load(module: Any, values: Mapping[str, Any]) -> None:
 def slots(module: Any) -> list[Slot]:
     """Every tensor of a module's state, of whichever framework."""
     for side, package in (("torch", "torch"), ("tf", "tensorflow"), ("reference", "numpy")):
-        if package in sys.modules and get_backend(side).is_module(module):
+        if sys.modules.get(package) is not None and get_backend(side).is_module(module):
             return get_backend(side).slots(module)
     raise InvalidInput(
         f"{type(module).__name__} is no torch, TensorFlow, Keras or reference module"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +91,9 @@ def _flat(path: Path, truth: Mapping[str, str]) -> Pair:
         "buggy": getattr(code, "transfer_buggy", None if is_module else code.transfer),
     }
     kept = any(copying.values())
+    place = code.FIRST_DIVERGENCE
+    if not is_module and place == "out":
+        place = "output"
     return Pair(
         path.stem,
         code.CATEGORY,
@@ -98,7 +102,7 @@ def _flat(path: Path, truth: Mapping[str, str]) -> Pair:
         _copied(code, code.build_tf_buggy, copying["buggy"]),
         inputs,
         (truth.get("cause", "?"),),
-        (truth.get("place", code.FIRST_DIVERGENCE),),
+        (truth.get("place", place),),
         {
             "transfer": "keep" if kept else "copy",
             "training": is_module and first.training,
@@ -121,7 +125,8 @@ def _copied(
 
 
 def _seeded(build: Callable[[], Any]) -> Any:
-    torch.manual_seed(SEED)
+    # not by name: a factory that refers to torch would be taken for the torch side
+    sys.modules["torch"].manual_seed(SEED)
     return build()
 
 

@@ -99,7 +99,7 @@ def _uniforms(count: int, size: int) -> Callable[[np.random.Generator], Rows]:
 def _keys(
     capacity: int, size: int, *, ties: bool = False, normal: bool = False
 ) -> Callable[[np.random.Generator], Rows]:
-    """One key per slot in [0, 1); of three different values only, or of either sign and any size."""
+    """One key per slot in [0, 1); of only three values, or of either sign and any size."""
 
     def inputs(rng: np.random.Generator) -> Rows:
         keys = rng.choice([0.25, 0.5, 0.75], capacity) if ties else rng.random(capacity)

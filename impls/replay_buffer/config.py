@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from impls.errors import ConfigError, DtypeError, ShapeError
@@ -23,7 +24,8 @@ class ReplayBufferConfig:
             discrete ones.
 
     Raises:
-        ConfigError: capacity below 1, a negative size, or an unknown action dtype.
+        ConfigError: capacity not an integer or below 1, a negative size, or an unknown action
+            dtype.
     """
 
     capacity: int
@@ -32,7 +34,8 @@ class ReplayBufferConfig:
     action_dtype: str | None = None
 
     def __post_init__(self) -> None:
-        if self.capacity < 1:
+        integer = isinstance(self.capacity, Integral) and not isinstance(self.capacity, bool)
+        if not integer or self.capacity < 1:
             raise ConfigError(f"capacity={self.capacity!r}: a buffer holds at least 1 transition")
         for name in ("observation_shape", "action_shape"):
             if any(size < 1 for size in getattr(self, name)):

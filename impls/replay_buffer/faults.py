@@ -252,6 +252,7 @@ _SHORT, _KEYS = "indices_without_replacement", np.ones(13)
 ERRORS = tuple(
     ErrorCase(case, call, error, match)
     for case, call, error, match in (
+        ("capacity-float", _config(capacity=5.0), ConfigError, "capacity=5.0"),
         ("capacity-zero", _config(capacity=0), ConfigError, "capacity=0"),
         ("size-zero", _config(observation_shape=(0,)), ConfigError, r"observation_shape=\(0,\)"),
         ("unknown-dtype", _config(action_dtype="int7"), ConfigError, "action_dtype='int7'"),

@@ -9,8 +9,8 @@ import numpy as np
 
 from impls.stream_training.config import StreamTrainingConfig
 from impls.td3.config import TD3Config
-from parity.checks.function import FunctionCheck
 from parity.checks.from_seed import SeededLockstepCheck, SeededUpdateCheck
+from parity.checks.function import FunctionCheck
 from parity.component import Check
 from parity.tolerance import Tolerance
 

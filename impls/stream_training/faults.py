@@ -63,9 +63,8 @@ MUTANTS = (
     ),
     Mutant(
         id="fill-frozen-by-tracing",
-        find="return _replay_indices(stream, self._buffer.size, c.batch_size, c.capacity, c.replace)",
-        replace="filled = self._collections * c.collected\n"
-        "        return _replay_indices(stream, filled, c.batch_size, c.capacity, c.replace)",
+        find="stream, self._buffer.size, c.batch_size",
+        replace="stream, self._collections * c.collected, c.batch_size",
         caught_by=FREE,
         because="the fill as a Python number: later transitions are never sampled",
         case="gaussian",
@@ -73,12 +72,12 @@ MUTANTS = (
     ),
     Mutant(
         id="sampled-from-the-capacity",
-        find="return _replay_indices(stream, self._buffer.size, c.batch_size, c.capacity, c.replace)",
-        replace="return _replay_indices(stream, c.capacity, c.batch_size, c.capacity, c.replace)",
-        caught_by=FREE,
-        because="rows of zeros from the empty part of the buffer, without any error when compiled",
-        case="gaussian",
-        mode="xla",
+        find="return _replay_indices(stream, size, count, capacity, replace)",
+        replace="return _replay_indices(stream, capacity, count, capacity, replace)",
+        caught_by="function.replay_indices",
+        because="empty slots are drawn too: rows of zeros, and no error in a compiled step",
+        sibling="torch",
+        case="without-replacement",
     ),
     Mutant(
         id="always-with-replacement",

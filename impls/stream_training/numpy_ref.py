@@ -32,7 +32,7 @@ Arrays = dict[str, Array]
 
 
 class StreamTrainer:
-    """The transitions are a plain list of rows; row k of all collected lies in slot k % capacity."""
+    """Transitions are stored row by row: number k of all collected lies in slot k % capacity."""
 
     traces = 0
 
@@ -165,8 +165,10 @@ def epsilon_greedy_action(q: Any, step: Any, *, seed: int, epsilon: float) -> An
     rows, actions = q.shape
     uniform = stream.split("uniform").uniform(rows)
     random_action = stream.split("action").integers(rows, 0, actions)
-    chosen = [r if u < epsilon else int(np.argmax(row)) for u, r, row in zip(
-        uniform, random_action, q, strict=True)]
+    chosen = [
+        r if u < epsilon else int(np.argmax(row))
+        for u, r, row in zip(uniform, random_action, q, strict=True)
+    ]
     return np.array(chosen, np.int64)
 
 
@@ -226,9 +228,7 @@ def _hidden(
     return z * slope, slope
 
 
-def _replay_indices(
-    stream: Stream, size: int, count: int, capacity: int, replace: bool
-) -> Array:
+def _replay_indices(stream: Stream, size: int, count: int, capacity: int, replace: bool) -> Array:
     if replace:
         return np.asarray(stream.integers(count, 0, size))
     keys = stream.uniform(capacity, dtype="float64")

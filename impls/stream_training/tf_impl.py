@@ -181,9 +181,7 @@ def replay_indices(
 ) -> Any:
     if tf.executing_eagerly():
         require_filled(count, int(size), replace)
-    return _replay_indices(
-        _stream(seed, "replay").fold_in(step), size, count, capacity, replace
-    )
+    return _replay_indices(_stream(seed, "replay").fold_in(step), size, count, capacity, replace)
 
 
 def minibatches(step: Any, *, seed: int, rows: int, size: int) -> Any:

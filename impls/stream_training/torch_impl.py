@@ -132,9 +132,7 @@ class StreamTrainer:
             action = self._learner.networks["actor"](observation)
         if c.exploration == "gaussian":
             return exploration.gaussian_action(action, noise, sigma=c.scale, low=low, high=bounds)
-        x_t = exploration.ou_step(
-            self._ou, noise, theta=c.theta, sigma=c.scale, mu=0.0, dt=c.dt
-        )
+        x_t = exploration.ou_step(self._ou, noise, theta=c.theta, sigma=c.scale, mu=0.0, dt=c.dt)
         self._ou.copy_(x_t)
         return exploration.gaussian_action(action, x_t, sigma=1.0, low=low, high=bounds)
 

@@ -240,7 +240,9 @@ def user_line(*libraries: ModuleType) -> str:
     return "unknown"
 
 
-def argument_names(function: Callable[..., Any], args: Sequence[int], kwargs: Any) -> tuple[str, ...]:
+def argument_names(
+    function: Callable[..., Any], args: Sequence[int], kwargs: Any
+) -> tuple[str, ...]:
     """The argument that each tensor came in.
 
     Args:
@@ -268,7 +270,10 @@ def calling_line(*libraries: ModuleType) -> str:
         code = frame.f_code
         if code.co_name == "record_module" and code.co_filename.startswith(_HERE):
             return ""
-        if not code.co_filename.startswith((*inside, "<")) and "site-packages" not in code.co_filename:
+        if (
+            not code.co_filename.startswith((*inside, "<"))
+            and "site-packages" not in code.co_filename
+        ):
             line = linecache.getline(code.co_filename, frame.f_lineno).strip()
             return f"{code.co_filename}:{frame.f_lineno}: {line}"
         frame = frame.f_back  # type: ignore[assignment]

@@ -246,9 +246,7 @@ class _Again:
 class _Activation(_Again):
     """The activation of a layer, on its own."""
 
-    def __init__(
-        self, backend: Backend, activation: Callable[[Any], Any], *_: Any
-    ) -> None:
+    def __init__(self, backend: Backend, activation: Callable[[Any], Any], *_: Any) -> None:
         super().__init__(backend, activation, (tf.constant(0.0),), {})
 
     def _slots(self) -> list[Any]:
@@ -268,9 +266,7 @@ def fused_activation(layer: Any) -> Any:
 
 
 @contextmanager
-def split_activation(
-    layer: Any, force: Callable[[Any], Any] = lambda x: x
-) -> Iterator[list[Any]]:
+def split_activation(layer: Any, force: Callable[[Any], Any] = lambda x: x) -> Iterator[list[Any]]:
     """Look between a layer and the activation that it applies itself.
 
     Yields a list that holds, once the layer has been called, the tensor before the activation and

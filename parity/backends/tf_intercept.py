@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework.op_def_pb2 import OpDef
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.framework import op_def_registry
 
+from parity.backends import numpy_intercept
 from parity.debug.sites import Site, chain_of
 
 PASS = object()
@@ -44,6 +46,7 @@ class OpCall:
     backward: bool
     session: Session = field(repr=False)
     output: Any = None
+    plain: Callable[..., Any] | None = field(default=None, repr=False)
 
     def run(
         self,
@@ -53,6 +56,8 @@ class OpCall:
     ) -> Any:
         """Execute the operation, or one like it, without being intercepted."""
         given = self.inputs if inputs is None else inputs
+        if self.plain is not None:  # an operation of NumPy
+            return self.plain([np.asarray(x) for x in given], op)
         named = self.attributes if attributes is None else attributes
         flat = [part for pair in named.items() for part in pair]
         return self.session.execute(op or self.op, [*as_tensors(op or self.op, given), *flat])
@@ -129,6 +134,27 @@ class Session:
             if changed is not PASS:
                 return changed
         return _fast(handle, call.op, name, *arguments)
+
+    def numpy_call(
+        self, op: str, inputs: list[Any], run: Callable[..., Any], frame: FrameType
+    ) -> Any:
+        """An operation of NumPy on one of the function's arrays."""
+        if self._inside:
+            return run()
+        call = self._call(op, inputs, {}, frame)
+        call.plain = run
+        changed: Any = PASS
+        if self.edit is not None:
+            self._inside = True
+            try:
+                changed = self.edit(call)
+            finally:
+                self._inside = False
+        result = run() if changed is PASS else np.asarray(changed)
+        # the same object is given on, so that what is made from it is known
+        call.output = numpy_intercept._wrapped(result)
+        self._keep(call)
+        return call.output
 
     def seen_slow(self, op: str, count: int, inputs: list[Any], attrs: Any, ctx: Any) -> Any:
         """Stands in for ``execute``, which takes what the fast path cannot convert."""
@@ -260,13 +286,15 @@ def intercept(
             session.backward -= 1
 
     before = tf.config.functions_run_eagerly()
+    listener = numpy_intercept.listening(session)
     tf.config.run_functions_eagerly(eagerly)
     pywrap_tfe.TFE_Py_FastPathExecute = fast
     pywrap_tfe.TFE_Py_TapeGradient = gradient
     execute.execute = slow
     execute.record_gradient = session.recorded
     try:
-        yield session
+        with listener:
+            yield session
     finally:
         pywrap_tfe.TFE_Py_FastPathExecute = _fast
         pywrap_tfe.TFE_Py_TapeGradient = _gradient

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from parity.backends import numpy_intercept
 from parity.debug.sites import Site, chain_of
 
 _LIMIT = 20_000
@@ -59,6 +61,23 @@ class Recorder(TorchDispatchMode):
                     torch._C._current_graph_task_id() != -1,
                 )
             )
+        return result
+
+
+class _NumpyListener:
+    """Operations of NumPy on the function's arrays, recorded like torch's."""
+
+    def __init__(self, calls: list[TorchCall]) -> None:
+        self.calls = calls
+
+    def numpy_call(
+        self, op: str, inputs: list[Any], run: Callable[..., Any], frame: FrameType
+    ) -> Any:
+        result = run()
+        if len(self.calls) < _LIMIT and isinstance(result, (np.ndarray, np.generic)):
+            numbers = [float(x) for x in inputs if isinstance(x, (int, float))]
+            value = np.array(result)
+            self.calls.append(TorchCall(op, Site(op, chain_of(frame)), [value], numbers, False))
         return result
 
 
@@ -124,7 +143,8 @@ def intercept() -> Iterator[TorchRecord]:
     recorder = Recorder()
     record.calls = recorder.calls
     try:
-        with recorder, _initialisers(record):
+        listener = numpy_intercept.listening(_NumpyListener(recorder.calls))
+        with recorder, _initialisers(record), listener:
             yield record
     finally:
         for hook in hooks:

@@ -52,6 +52,7 @@ class Caller:
     Attributes:
         swapped: the first two inputs change places (a raw loss of Keras takes the target first).
         style: found at the first call.
+        wrap: makes of each array what the function is given, where it takes arrays.
         alter: entered around the call with the function that was made, after its factory ran.
     """
 
@@ -61,6 +62,7 @@ class Caller:
     swapped: bool = False
     style: str | None = None
     alter: Callable[[Any], AbstractContextManager[Any]] = lambda made: nullcontext()
+    wrap: Callable[[np.ndarray], Any] = np.array
 
     def __call__(
         self,
@@ -116,7 +118,7 @@ class Caller:
         if self.swapped:
             names[:2] = names[1::-1]
         if style == ARRAYS:
-            given = [a[()] if a.ndim == 0 else a.copy() for a in (arrays[n] for n in names)]
+            given = [a[()] if a.ndim == 0 else self.wrap(a) for a in (arrays[n] for n in names)]
             found = function(*given)
             return Outcome(_trace(found, {}, self.side), style)
         outputs, gradients = get_backend(self.side).value_and_grad(

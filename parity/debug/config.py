@@ -6,7 +6,6 @@ where all numbers agree. What a side computes is not judged here: that is for th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from parity.backends.base import LayerCall
-from parity.debug import axes, kinds
+from parity.debug import axes, config_activations, kinds
 from parity.debug.matching import Match
 from parity.debug.spatial import Padding, crop_of, padding_of
 
@@ -176,7 +175,9 @@ def _norm(pair: _Pair) -> None:
         pair.add("groups", groups, have, "norm-groups", {"groups": groups})
     if kind == "layer_norm" and pair.match.input_order == axes.SAME:
         ndim = pair.tf_call.inputs[0].ndim
-        wanted_axes = [ndim - len(torch.normalized_shape) + i for i in range(len(torch.normalized_shape))]
+        wanted_axes = [
+            ndim - len(torch.normalized_shape) + i for i in range(len(torch.normalized_shape))
+        ]
         axis = [tf.axis] if isinstance(tf.axis, int) else list(tf.axis)
         have_axes = sorted(_last(a, ndim) for a in axis)
         edit = {"axis": wanted_axes if len(wanted_axes) > 1 else wanted_axes[0]}
@@ -219,7 +220,7 @@ def _padding(pair: _Pair) -> None:
         return
     totals = [[sum(p) for p in side] for side in (left, right)]
     cause = "padding-asymmetry" if totals[0] == totals[1] else "padding"
-    fix = f"keras.layers.ZeroPadding{len(left)}D({_padded(left)}), then padding=\"valid\""
+    fix = f'keras.layers.ZeroPadding{len(left)}D({_padded(left)}), then padding="valid"'
     pair.add("padding (start, end)", left, right, cause, fix=fix)
 
 
@@ -245,7 +246,7 @@ def _dense(pair: _Pair) -> None:
 def _pool(pair: _Pair) -> None:
     torch, tf = pair.torch, pair.tf
     names = [kinds.describe(c.kind, c.layer)[1] for c in (pair.call, pair.tf_call)]
-    pair.add("kind", *names, "pooling-kind")
+    pair.add("kind", names[0], names[1], "pooling-kind")
     if not hasattr(torch, "kernel_size") or not hasattr(tf, "pool_size"):
         return
     rank = len(_tuple(tf.pool_size, pair.tf_call.inputs[0].ndim - 2))
@@ -271,7 +272,9 @@ def _recurrent(pair: _Pair) -> None:
     inner = getattr(tf, "forward_layer", tf)
     two = bool(getattr(torch, "bidirectional", False))
     pair.add("bidirectional", two, hasattr(tf, "forward_layer"), "bidirectional")
-    pair.add("bias", bool(torch.bias), bool(cells[0].use_bias), "bias", {"use_bias": bool(torch.bias)})
+    pair.add(
+        "bias", bool(torch.bias), bool(cells[0].use_bias), "bias", {"use_bias": bool(torch.bias)}
+    )
     kind = pair.call.kind.removesuffix("_cell")
     main = getattr(torch, "nonlinearity", "tanh") if kind == "rnn" else "tanh"
     have = kinds.activation_name(cells[0].activation) or "own function"
@@ -284,7 +287,9 @@ def _recurrent(pair: _Pair) -> None:
         after = bool(cells[0].reset_after)
         pair.add("reset_after", True, after, "reset-after", {"reset_after": True})
     rate = float(getattr(torch, "dropout", 0.0))
-    pair.add("dropout", rate, float(getattr(inner, "dropout", 0.0) or 0.0), "dropout", training=True)
+    pair.add(
+        "dropout", rate, float(getattr(inner, "dropout", 0.0) or 0.0), "dropout", training=True
+    )
 
 
 def _attention(pair: _Pair) -> None:
@@ -295,7 +300,9 @@ def _attention(pair: _Pair) -> None:
              {"num_heads": torch.num_heads, "key_dim": size})  # fmt: skip
     pair.add("bias", torch.in_proj_bias is not None, bool(getattr(tf, "_use_bias", True)), "bias")
     rate = float(getattr(tf, "_dropout", 0.0) or 0.0)
-    pair.add("dropout", float(torch.dropout), rate, "dropout", {"dropout": torch.dropout}, training=True)
+    pair.add(
+        "dropout", float(torch.dropout), rate, "dropout", {"dropout": torch.dropout}, training=True
+    )
 
 
 def _embedding(pair: _Pair) -> None:
@@ -310,75 +317,26 @@ def _dropout(pair: _Pair) -> None:
 
 
 def _activation(pair: _Pair) -> None:
-    left = _torch_activation(pair.call, pair.torch)
-    right = _tf_activation(pair.tf_call, pair.tf)
+    left = config_activations.of_torch(pair.call, pair.torch)
+    right = config_activations.of_tf(pair.tf_call, pair.tf)
     if not left.get("name") or not right.get("name"):
         return
     if left["name"] != right["name"]:
-        pair.add("function", left["name"], right["name"], "activation-variant",
-                 {"activation": left["name"]} if "activation" in vars(pair.tf) else None)  # fmt: skip
+        edit = {"activation": left["name"]} if "activation" in vars(pair.tf) else None
+        pair.add("function", left["name"], right["name"], "activation-variant", edit)
         return
     for name in left:
         if name == "name" or name not in right:
             continue
         cause = "activation-variant" if name == "approximate" else "activation-slope"
         cause = "softmax-axis" if name == "axis" else cause
-        attribute = _ATTRIBUTES.get((left["name"], name), name)
-        edit = {attribute: left[name]} if attribute in _config_names(pair.tf) else None
+        attribute = config_activations.ATTRIBUTES.get((left["name"], name), name)
+        edit = (
+            {attribute: left[name]}
+            if attribute in config_activations.config_names(pair.tf)
+            else None
+        )
         pair.add(name, left[name], right[name], cause, edit)
-
-
-_ATTRIBUTES = {("leaky_relu", "slope"): "negative_slope", ("elu", "slope"): "alpha"}
-
-
-def _config_names(layer: Any) -> set[str]:
-    try:
-        return set(layer.get_config())
-    except Exception:  # a layer without a config has no names
-        return set()
-
-
-def _torch_activation(call: LayerCall, layer: Any) -> dict[str, Any]:
-    name = kinds.describe(call.kind, layer)[1]
-    found: dict[str, Any] = {"name": name}
-    if name == "leaky_relu":
-        found["slope"] = float(layer.negative_slope)
-    elif name in ("elu", "celu"):
-        found["slope"] = float(layer.alpha)
-    elif name == "gelu":
-        found["approximate"] = layer.approximate == "tanh"
-    elif name == "softplus":
-        found["beta"] = float(layer.beta)
-    elif name in ("softmax", "log_softmax"):
-        axis = layer.dim if layer.dim is not None else 1
-        found["axis"] = _last(axis, np.ndim(call.output))
-    return found
-
-
-def _tf_activation(call: LayerCall, layer: Any) -> dict[str, Any]:
-    """Keras's defaults where the layer only names its function."""
-    name = kinds.describe(call.kind, layer, fused=call.fused)[1]
-    named = call.fused or call.kind == "Activation"
-    found: dict[str, Any] = {"name": name}
-    if name == "leaky_relu":
-        own = getattr(layer, "negative_slope", getattr(layer, "alpha", 0.3))
-        found["slope"] = 0.2 if named else float(own)
-    elif name == "elu":
-        found["slope"] = 1.0 if named else float(layer.alpha)
-    elif name == "gelu":
-        found["approximate"] = False if named else bool(getattr(layer, "approximate", False))
-    elif name == "softplus":
-        found["beta"] = 1.0
-    elif name in ("softmax", "log_softmax"):
-        axis = getattr(layer, "axis", -1) if not named else -1
-        found["axis"] = _last(axis if isinstance(axis, int) else axis[0], np.ndim(call.output))
-    elif name == "relu" and not named:
-        slope, top = getattr(layer, "negative_slope", 0.0), getattr(layer, "max_value", None)
-        if slope:
-            found = {"name": "leaky_relu", "slope": float(np.asarray(slope))}
-        elif top is not None and math.isclose(float(top), 6.0):
-            found["name"] = "relu6"
-    return found
 
 
 def _resize(pair: _Pair) -> None:

@@ -10,7 +10,16 @@ import numpy as np
 from parity.backends.base import LayerCall
 from parity.debug import axes
 
-_CHANNELS_FIRST = ("Conv", "Pool", "BatchNorm", "GroupNorm", "InstanceNorm", "Upsampl", "Pad", "PixelSh")
+_CHANNELS_FIRST = (
+    "Conv",
+    "Pool",
+    "BatchNorm",
+    "GroupNorm",
+    "InstanceNorm",
+    "Upsampl",
+    "Pad",
+    "PixelSh",
+)
 
 
 def choices(
@@ -47,9 +56,7 @@ def _declared(module: Any, count: int) -> list[Any] | None:
     return shapes if len(shapes) == count else None
 
 
-def _preferred(
-    module: Any, inputs: Sequence[np.ndarray], calls: Sequence[LayerCall]
-) -> list[str]:
+def _preferred(module: Any, inputs: Sequence[np.ndarray], calls: Sequence[LayerCall]) -> list[str]:
     takers = [taker for a in inputs if (taker := _taker(a, calls)) is not None]
     first = any(type(t.layer).__name__.startswith(_CHANNELS_FIRST) for t in takers)
     if first and _wants_channels_last(module):
@@ -69,9 +76,7 @@ def _taker(array: np.ndarray, calls: Sequence[LayerCall]) -> LayerCall | None:
 def _wants_channels_last(module: Any) -> bool:
     from parity.backends.keras_tree import walk
 
-    return any(
-        getattr(layer, "data_format", None) == "channels_last" for _, layer in walk(module)
-    )
+    return any(getattr(layer, "data_format", None) == "channels_last" for _, layer in walk(module))
 
 
 def _fits(array: np.ndarray, shape: Any) -> bool:

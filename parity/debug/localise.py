@@ -16,6 +16,7 @@ import numpy as np
 
 from parity.compare import Difference, compare_arrays
 from parity.debug import axes, modules, values
+from parity.debug.forced import Forced, forced_run
 from parity.debug.matching import SIDES, Match, Matching
 from parity.debug.modules import Pair
 from parity.report import Report
@@ -123,7 +124,7 @@ def _forcible(match: Match) -> bool:
     main = match.outputs()[0]
     if main.torch is None or main.tf is None:
         return False
-    return axes.to_tf(np.asarray(main.torch), match.order).shape == np.shape(main.tf)
+    return bool(axes.to_tf(np.asarray(main.torch), match.order).shape == np.shape(main.tf))
 
 
 def _backward(pair: Pair, match: Match) -> Fault | None:
@@ -211,9 +212,7 @@ def _own(pair: Pair, match: Match) -> tuple[Difference | None, tuple[Any, Any]]:
     return (None, (None, None)) if made is None else _against(match, made, pair.dtype)
 
 
-def _against(
-    match: Match, made: Any, dtype: str
-) -> tuple[Difference | None, tuple[Any, Any]]:
+def _against(match: Match, made: Any, dtype: str) -> tuple[Difference | None, tuple[Any, Any]]:
     """An output of the tf layer against torch's recorded one."""
     call = replace(match.tf[-1], output=made)
     worst: Difference | None = None
@@ -233,73 +232,6 @@ def _moved(left: Any, right: Any, order: str) -> np.ndarray:
     return moved if moved.shape == np.shape(left) else np.asarray(right)
 
 
-@dataclass
-class Forced:
-    """What a run with torch's outputs put in place of tf's own gave."""
-
-    inputs: dict[str, list[np.ndarray]]
-    outputs: dict[str, Any]
-    output: Any
-
-
-def forced_run(
-    pair: Pair,
-    matching: Matching,
-    inputs: Sequence[np.ndarray] | None = None,
-    *,
-    only_code: bool = False,
-) -> Forced | None:
-    """Run the tf model with every paired layer handing on its partner's output.
-
-    Args:
-        only_code: paired layers do not run at all, as far as their output is known.
-    """
-    from parity.backends import get_backend
-    from parity.backends.keras_recorder import forced_call
-
-    partners = {match.tf[-1].path: match for match in matching.matches}
-
-    def force(path: str, output: Any) -> Any:
-        match = partners.get(path)
-        return output if match is None else _partner_output(match, output)
-
-    def instead(path: str) -> np.ndarray | None:
-        match = partners.get(path) if only_code else None
-        if match is None or not isinstance(match.tf[-1].output, np.ndarray):
-            return None
-        return _partner_output(match, [match.tf[-1].output])[0]
-
-    given = [modules.typed(a, pair.dtype) for a in inputs or pair.inputs["tf"]]
-    try:
-        with modules.without_dropout(pair.modules["tf"], "tf", pair.training):
-            with modules.unmoved([pair.modules["tf"]]):
-                calls, output = forced_call(
-                    get_backend("tf"),
-                    pair.modules["tf"],
-                    given,
-                    force,
-                    instead=instead,
-                    training=pair.training,
-                )
-    except Exception:  # the user's code refuses the other side's values: the layers alone must do
-        return None
-    return Forced(
-        {call.path: call.inputs for call in calls}, {c.path: c.output for c in calls}, output
-    )
-
-
-def _partner_output(match: Match, output: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """torch's output in the form of the tf layer's: leaves without counterpart stay."""
-    leaves = list(output)
-    for value in match.outputs():
-        if value.index is None or value.torch is None or value.index >= len(leaves):
-            continue
-        moved = axes.to_tf(np.asarray(value.torch), match.order)
-        if moved.shape == leaves[value.index].shape:
-            leaves[value.index] = moved.astype(leaves[value.index].dtype)
-    return leaves
-
-
 def _between_arrays(match: Match, forced: Forced | None) -> tuple[Any, Any]:
     given = None if forced is None else forced.inputs.get(match.tf[0].path)
     if given is None:
@@ -315,9 +247,7 @@ def _between_arrays(match: Match, forced: Forced | None) -> tuple[Any, Any]:
     return worst
 
 
-def _all_inputs(
-    match: Match, forced: Forced | None
-) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+def _all_inputs(match: Match, forced: Forced | None) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     given = None if forced is None else forced.inputs.get(match.tf[0].path)
     if given is None:
         return ()
@@ -354,7 +284,7 @@ def _behind(
 
     left = [a for _, a in flatten(pair.records["torch"].output)]
     right = [np.asarray(a) for _, a in flatten(forced.output)]
-    found = []
+    found: list[Fault] = []
     for a, b in zip(left, right, strict=False):
         order = axes.choose(np.shape(a), np.shape(b), said=None, carried=matching.last_order)
         moved = _moved(a, b, order)
@@ -385,12 +315,14 @@ def table(places: Places, faults: Sequence[Fault]) -> list[Mapping[str, Any]]:
     """The rows as plain data for the report."""
     at = {id(f.match): f for f in faults if f.kind == LAYER and f.match is not None}
     before = {id(f.match): f for f in faults if f.kind == BETWEEN and f.match is not None}
-    rows = []
+    rows: list[Mapping[str, Any]] = []
     for row in places.rows:
         fault = at.get(id(row.match)) or before.get(id(row.match))
         verdict = "agree"
         if fault is not None:
-            verdict = "float32" if fault.float32 else ("differs" if id(row.match) in at else "input")
+            verdict = (
+                "float32" if fault.float32 else ("differs" if id(row.match) in at else "input")
+            )
         rows.append(
             {
                 "torch": row.match.path,

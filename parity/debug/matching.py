@@ -1,4 +1,4 @@
-"""Paired layers: which calls of the two sides do the same work, and how their arrays are ordered."""
+"""Paired layers: which calls do the same work, and in which order of axes each works."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ class Matching:
         return self.matches[-1].order if self.matches else self.order
 
 
-def steps(calls: Sequence[LayerCall], slots: Mapping[int, Mapping[str, tuple[int, ...]]]) -> list[Step]:
+def steps(
+    calls: Sequence[LayerCall], slots: Mapping[int, Mapping[str, tuple[int, ...]]]
+) -> list[Step]:
     """The calls as the pairing sees them; layers made of several are taken apart.
 
     Args:
@@ -169,7 +171,9 @@ def match_layers(
     for left, right, parts in groups:
         left, right = _absorbed(left, right, calls, used)
         match = Match(
-            tuple(calls["torch"][i] for i in left), tuple(calls["tf"][j] for j in right), parts=parts
+            tuple(calls["torch"][i] for i in left),
+            tuple(calls["tf"][j] for j in right),
+            parts=parts,
         )
         match = _ordered(match, carried)
         carried = match.order
@@ -205,7 +209,7 @@ def _absorbed(
     calls: Mapping[str, Sequence[LayerCall]],
     used: Mapping[str, set[int]],
 ) -> tuple[list[int], list[int]]:
-    """Take in neighbours that only pad or crop, where one layer of the other side does it itself."""
+    """Take in neighbours that only pad or crop, where the other side's layer does it itself."""
     ours = {"torch": list(left), "tf": list(right)}
     for _ in range(4):
         first = [calls[side][ours[side][0]] for side in SIDES]
@@ -234,7 +238,11 @@ def _take(
             continue
         call = calls[side][index]
         inner, outer = (index, index + 1) if before else (index - 1, index)
-        if call.kind in _WEIGHTED or call.fused or not _feeds(calls[side][inner], calls[side][outer]):
+        if (
+            call.kind in _WEIGHTED
+            or call.fused
+            or not _feeds(calls[side][inner], calls[side][outer])
+        ):
             continue
         if before:
             ours[side].insert(0, index)

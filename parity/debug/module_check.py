@@ -180,9 +180,7 @@ def _twins(
     }
 
 
-def _widen(
-    plan: Plan, values: Mapping[str, Any], wide: Mapping[str, Any], *, exact: bool
-) -> None:
+def _widen(plan: Plan, values: Mapping[str, Any], wide: Mapping[str, Any], *, exact: bool) -> None:
     """Give the tf twin torch's float64 values.
 
     Two float32 biases add up to a number that float32 cannot hold, so the sum is taken anew.
@@ -313,9 +311,7 @@ def contract_holds(report: Report) -> bool:
 def _without_internals(report: Report) -> tuple[Report, list[str]]:
     """The report without the differing entries from inside, and the names of these."""
     dropped = [e.name for e in report.failing if not e.name.startswith(CONTRACT)]
-    problems = [
-        p for p in report.problems if p.kind != "unmatched" or p.name.startswith(CONTRACT)
-    ]
+    problems = [p for p in report.problems if p.kind != "unmatched" or p.name.startswith(CONTRACT)]
     entries = tuple(e for e in report.entries if e.name not in set(dropped))
     return judge(report.with_(entries=entries, problems=tuple(problems))), dropped
 
@@ -351,19 +347,25 @@ def _subject(
         "check": "module",
         "torch": subjects["torch"].label,
         "tf": subjects["tf"].label,
-        "layers": [
-            {"torch": m.path, "tf": m.tf_path, "kind": m.kind} for m in matching.matches
-        ],
+        "layers": [{"torch": m.path, "tf": m.tf_path, "kind": m.kind} for m in matching.matches],
         "only_torch": [call.path for call in matching.only["torch"]],
         "only_tf": [call.path for call in matching.only["tf"]],
         "table": table(places, places.faults),
-        "faults": [fault.place for fault in places.real],
+        "faults": _fault_places(run, places),
         "place": _place(run, places),
         "float32_inside": [
             {"place": f.place, "error": f.error} for f in places.faults if f.float32
         ],
         "no_float64": missing,
     }
+
+
+def _fault_places(run: Run, places: Places) -> list[str]:
+    """Layers at fault; in two networks that are not the same, those that differ in structure."""
+    if run.plan.problems:
+        named = [str(p.details.get("layer", p.name)) for p in run.plan.problems]
+        return list(dict.fromkeys(named))
+    return [fault.place for fault in places.real]
 
 
 def _place(run: Run, places: Places) -> str | None:

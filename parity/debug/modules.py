@@ -14,7 +14,8 @@ from parity.backends import get_backend
 from parity.backends.base import LayerCall, ModuleRecord
 from parity.checks import Cotangents, seeded
 from parity.debug import axes, transfer, values
-from parity.debug.matching import SIDES, Match, Matching, match_layers
+from parity.debug.matching import SIDES as SIDES
+from parity.debug.matching import Match, Matching, match_layers
 from parity.debug.transfer import Plan
 from parity.trace import Trace, flatten
 
@@ -123,14 +124,16 @@ def traces(pair: Pair, matching: Matching, plan: Plan) -> dict[str, Trace]:
             add(out, _entry("forward", match, "output", value.name), value, match.order)
     for name, left, right in model_outputs(pair):
         _add(out, f"output/{name}", left, right, matching.last_order)
-    if not gradients_mean_something(pair):
-        return out
-    for match in reversed(matching.matches):
-        for value in match.gradients():
-            a, b = _filled(value.torch, value.tf)
-            if a is not None:
-                _add(out, _entry("grad_output", match, "", value.name), a, b, match.order)
-    _gradients(out, pair, matching, plan)
+    if gradients_mean_something(pair):
+        for match in reversed(matching.matches):
+            for value in match.gradients():
+                a, b = _filled(value.torch, value.tf)
+                if a is not None:
+                    _add(out, _entry("grad_output", match, "", value.name), a, b, match.order)
+        _gradients(out, pair, matching, plan)
+    for moved in plan.moved if pair.training else ():
+        if not moved.torch.trainable and f"state/{moved.name}" not in out["torch"]:
+            _add(out, f"state/{moved.name}", moved.torch.get(), moved.tf.get(), axes.SAME)
     return out
 
 
@@ -185,8 +188,7 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
             continue  # one slope against many: no gradient corresponds
         a, b = _filled(a, b)
         if f"grad/{moved.name}" not in out["torch"]:
-            order = matching.order if moved.match is None else axes.SAME
-            _add(out, f"grad/{moved.name}", a, b, axes.SAME if order else order)
+            _add(out, f"grad/{moved.name}", a, b, axes.SAME)
     for index, (a, b) in enumerate(
         zip(torch.input_gradients.values(), tf.input_gradients.values(), strict=False)
     ):
@@ -194,10 +196,6 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
         if a is not None or b is not None:
             order = axes.choose(np.shape(a), np.shape(b), said=None, carried=matching.order)
             _add(out, f"grad_input/{index}", a, b, order)
-    if pair.training:
-        for moved in plan.moved:
-            if not moved.torch.trainable and f"state/{moved.name}" not in out["torch"]:
-                _add(out, f"state/{moved.name}", moved.torch.get(), moved.tf.get(), axes.SAME)
 
 
 def _by_handle(pair: Pair, side: str) -> dict[Any, np.ndarray | None]:

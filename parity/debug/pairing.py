@@ -92,9 +92,7 @@ def pair(
     )
 
 
-def _fixed(
-    torch: Sequence[Step], tf: Sequence[Step], names: Mapping[str, str]
-) -> dict[int, int]:
+def _fixed(torch: Sequence[Step], tf: Sequence[Step], names: Mapping[str, str]) -> dict[int, int]:
     where = {s.path: i for i, s in enumerate(torch)}, {s.path: j for j, s in enumerate(tf)}
     for left, right in names.items():
         if left not in where[0] or right not in where[1]:

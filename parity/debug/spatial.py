@@ -23,7 +23,8 @@ def _tuple(value: Any, rank: int) -> tuple[int, ...]:
 def main(match: Match, side: str) -> LayerCall:
     """The call that does the work, without the padding beside it."""
     path = match.path if side == "torch" else match.tf_path
-    return next(c for c in getattr(match, side) if c.path in path.split("+"))
+    calls: Sequence[LayerCall] = getattr(match, side)
+    return next(call for call in calls if call.path in path.split("+"))
 
 
 def sizes(match: Match, side: str) -> tuple[int, ...]:
@@ -68,7 +69,8 @@ def tf_padding(match: Match) -> Padding | None:
     if layer.padding == "causal":
         return ((spans[0] - 1, 0),)
     return tuple(
-        _same(size, span, stride) for size, span, stride in zip(spatial, spans, strides, strict=True)
+        _same(size, span, stride)
+        for size, span, stride in zip(spatial, spans, strides, strict=True)
     )
 
 

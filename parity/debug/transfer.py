@@ -97,16 +97,7 @@ def _plan_match(made: Plan, match: Match, seen: Mapping[str, set[int]]) -> None:
             if a is None or b is None:
                 made.problems.append(_one_sided(match, owner, other, name, a, b))
             elif _squeezed(a.shape) != _squeezed(b.shape) and not _spread(a, b):
-                made.problems.append(
-                    Problem(
-                        "weight-shape",
-                        f"{owner}/{name}",
-                        {
-                            "torch": list(a.shape), "tf": list(b.shape), "tf_name": f"{other}/{name}",
-                            "layer": match.path, "kind": match.kind,
-                        },
-                    )
-                )  # fmt: skip
+                made.problems.append(_other_shape(match, owner, other, name, a, b))
             else:
                 keys = (_key_in(match.torch, a), _key_in(match.tf, b))
                 made.moved.append(Moved(f"{owner}/{name}", f"{other}/{name}", a, b, match, keys))
@@ -176,6 +167,20 @@ def _one_sided(
             "tf": other, "kind": match.kind, "name": name,
         },
     )  # fmt: skip
+
+
+def _other_shape(match: Match, owner: str, other: str, name: str, a: Slot, b: Slot) -> Problem:
+    return Problem(
+        "weight-shape",
+        f"{owner}/{name}",
+        {
+            "torch": list(a.shape),
+            "tf": list(b.shape),
+            "tf_name": f"{other}/{name}",
+            "layer": match.path,
+            "kind": match.kind,
+        },
+    )
 
 
 def _orphan(made: Plan, side: str, call: LayerCall, seen: set[int]) -> None:

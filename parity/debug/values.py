@@ -64,7 +64,11 @@ def gradients(torch: LayerCall, tf: LayerCall) -> list[Value]:
 def _paired(
     torch: LayerCall, tf: LayerCall, left: Sequence[Any], right: Sequence[Any]
 ) -> list[Value]:
-    if torch.kind in RECURRENT and tf.kind in RECURRENT and not isinstance(torch.output, np.ndarray):
+    if (
+        torch.kind in RECURRENT
+        and tf.kind in RECURRENT
+        and not isinstance(torch.output, np.ndarray)
+    ):
         return _recurrent(torch, tf, left, right)
     if torch.kind == tf.kind == "attention":
         return _attention(left, right)
@@ -175,4 +179,6 @@ def _initial_states(torch: LayerCall, tf: LayerCall) -> list[Value]:
     if not given or len(own) != sum(len(state) for state in given):
         return []
     rows = [state[i] for i in range(len(given[0])) for state in given]
-    return [Value(f"state/{i}", a, b, i + 1) for i, (a, b) in enumerate(zip(rows, own, strict=True))]
+    return [
+        Value(f"state/{i}", a, b, i + 1) for i, (a, b) in enumerate(zip(rows, own, strict=True))
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,16 +27,20 @@ class Named:
         return self.name if self.parameter is None else f"{self.name}({self.parameter:g})"
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
+BETAS = (0.5, 1.5, 1.702, 2.0, 3.0, 5.0, 10.0, 20.0)
+"""Steepnesses as people choose them; 1 is the plain function."""
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
     return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
 
 
 def _erf(x: np.ndarray) -> np.ndarray:
-    return np.vectorize(math.erf, otypes=[np.float64])(x)
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
 
 
 def _softplus(x: np.ndarray) -> np.ndarray:
-    return np.logaddexp(0.0, x)
+    return np.asarray(np.logaddexp(0.0, x))
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
@@ -51,19 +56,19 @@ def _selu(x: np.ndarray) -> np.ndarray:
     return np.asarray(scale * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))))
 
 
-_PLAIN: tuple[tuple[str, str, Function], ...] = (
+PLAIN: tuple[tuple[str, str, Function], ...] = (
     ("identity", "identity", lambda x: x),
     ("relu", "relu", lambda x: np.maximum(x, 0)),
     ("relu6", "relu", lambda x: np.clip(x, 0, 6)),
     ("tanh", "tanh", np.tanh),
-    ("sigmoid", "sigmoid", _sigmoid),
+    ("sigmoid", "sigmoid", sigmoid),
     ("log_sigmoid", "sigmoid", lambda x: -_softplus(-x)),
     ("hard_sigmoid", "sigmoid", lambda x: np.clip(x / 6 + 0.5, 0, 1)),
     ("hard_sigmoid of Keras 2 (0.2 x + 0.5)", "sigmoid", lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
     ("gelu", "gelu", _gelu),
     ("gelu by tanh", "gelu", _gelu_tanh),
-    ("quick gelu", "gelu", lambda x: x * _sigmoid(1.702 * x)),
-    ("silu", "gelu", lambda x: x * _sigmoid(x)),
+    ("quick gelu", "gelu", lambda x: x * sigmoid(1.702 * x)),
+    ("silu", "gelu", lambda x: x * sigmoid(x)),
     ("hard_silu", "gelu", lambda x: x * np.clip(x / 6 + 0.5, 0, 1)),
     ("mish", "gelu", lambda x: x * np.tanh(_softplus(x))),
     ("softplus", "softplus", _softplus),
@@ -96,7 +101,7 @@ def _softmax(axis: int) -> Function:
 
 def candidates(x: np.ndarray, y: np.ndarray) -> Iterator[Named]:
     """Functions that may have made ``y`` of ``x``; those with a parameter fitted to the data."""
-    for name, family, function in _PLAIN:
+    for name, family, function in PLAIN:
         yield Named(name, family, function)
     for axis in range(1, x.ndim):
         yield Named(f"softmax over axis {axis}", "softmax", _softmax(axis))
@@ -111,34 +116,49 @@ def _log_softmax(axis: int) -> Function:
 
 def _fitted(x: np.ndarray, y: np.ndarray) -> Iterator[Named]:
     below, above = x < 0, x > 0
-    slope = _ratio(x[below], y[below])
+    slope = ratio(x[below], y[below])
     if slope is not None:
         yield Named("leaky_relu", "relu", lambda v: np.where(v > 0, v, slope * v), slope)
-    alpha = _ratio(np.expm1(x[below]), y[below])
+    alpha = ratio(np.expm1(x[below]), y[below])
     if alpha is not None:
-        yield Named("elu", "relu", lambda v: np.where(v > 0, v, alpha * np.expm1(np.minimum(v, 0))), alpha)
-        yield Named("celu", "relu", lambda v: np.where(v > 0, v, alpha * np.expm1(np.minimum(v, 0) / alpha)), alpha)
+        yield Named(
+            "elu", "relu", lambda v: np.where(v > 0, v, alpha * np.expm1(np.minimum(v, 0))), alpha
+        )
+        yield Named(
+            "celu",
+            "relu",
+            lambda v: np.where(v > 0, v, alpha * np.expm1(np.minimum(v, 0) / alpha)),
+            alpha,
+        )
     top = float(y.max(initial=0.0))
     if top > 0:
         yield Named("relu with a largest value", "relu", lambda v: np.clip(v, 0, top), top)
-    for beta in _betas(x, y):
-        yield Named("softplus", "softplus", lambda v, b=beta: _softplus(b * v) / b, beta)
-        yield Named("swish", "gelu", lambda v, b=beta: v * _sigmoid(b * v), beta)
-    scale = _ratio(x[below | above], y[below | above])
+    for beta in BETAS:
+        yield Named("softplus", "softplus", partial(_softplus_of, beta=beta), beta)
+        yield Named("swish", "gelu", partial(_swish, beta=beta), beta)
+    scale = ratio(x[below | above], y[below | above])
     if scale is not None:
         yield Named("factor", "factor", lambda v: scale * v, scale)
-    for inner, function in (("tanh", np.tanh), ("sigmoid", _sigmoid)):
-        factor = _ratio(function(x), y)
+    for inner, function in (("tanh", np.tanh), ("sigmoid", sigmoid)):
+        factor = ratio(function(x), y)
         if factor is not None:
-            yield Named(f"factor times {inner}", inner, lambda v, f=function, k=factor: k * f(v), factor)
+            scaled = partial(_scaled, function=function, factor=factor)
+            yield Named(f"factor times {inner}", inner, scaled, factor)
 
 
-def _betas(x: np.ndarray, y: np.ndarray) -> list[float]:
-    """Simple numbers, as people choose them."""
-    return [0.5, 2.0, 3.0, 5.0, 10.0, 20.0, 1.702, 1.5]
+def _softplus_of(x: np.ndarray, beta: float) -> np.ndarray:
+    return _softplus(beta * x) / beta
 
 
-def _ratio(x: np.ndarray, y: np.ndarray) -> float | None:
+def _swish(x: np.ndarray, beta: float) -> np.ndarray:
+    return np.asarray(x * sigmoid(beta * x))
+
+
+def _scaled(x: np.ndarray, function: Function, factor: float) -> np.ndarray:
+    return np.asarray(factor * function(x))
+
+
+def ratio(x: np.ndarray, y: np.ndarray) -> float | None:
     """The one factor between two arrays; None where there is none."""
     use = np.abs(x) > 1e-6 * np.abs(x).max(initial=0.0)
     if not use.any() or x.shape != y.shape:

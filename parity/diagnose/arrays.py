@@ -73,7 +73,9 @@ def _made(source: Source, y: np.ndarray, bound: float) -> Made | None:
         if named is not None:
             after = distance(named.function(array), y)
             plain = named.name == "identity"
-            return Made(text if plain else f"{named.text} of {text}", group, source.label, None, after)
+            return Made(
+                text if plain else f"{named.text} of {text}", group, source.label, None, after
+            )
     return None
 
 
@@ -99,10 +101,15 @@ def _rearranged(source: Source) -> Iterator[tuple[str, str, np.ndarray]]:
             yield f"the first of axis {axis}", "pick", np.take(x, 0, axis)
     axes_sets = [c for n in range(1, x.ndim) for c in combinations(range(1, x.ndim), n)]
     for axes in axes_sets[:20]:
-        for name, function in (("mean", np.mean), ("max", np.max), ("sum", np.sum), ("min", np.min)):
-            yield f"{name} over axes {list(axes)}", "reduce", function(x, axis=axes)  # type: ignore[operator]
+        for name, function in (
+            ("mean", np.mean),
+            ("max", np.max),
+            ("sum", np.sum),
+            ("min", np.min),
+        ):
+            yield f"{name} over axes {list(axes)}", "reduce", function(x, axis=axes)
             if len(axes) == 1 or x.ndim > 2:
-                kept = function(x, axis=axes, keepdims=True)  # type: ignore[operator]
+                kept = function(x, axis=axes, keepdims=True)
                 yield f"{name} over axes {list(axes)}", "reduce", kept
     if x.ndim == 3 and x.shape[-1] % 2 == 0:
         half = x.shape[-1] // 2
@@ -153,7 +160,11 @@ def _functions(a: Named, b: Named) -> str:
     if a.name == "identity":
         return "factor" if b.family == "factor" else "activation-extra"
     if a.family == b.family == "softmax":
-        return "softmax-axis" if a.name.split(" over")[0] == b.name.split(" over")[0] else "activation-variant"
+        return (
+            "softmax-axis"
+            if a.name.split(" over")[0] == b.name.split(" over")[0]
+            else "activation-variant"
+        )
     if a.family == b.family == "factor" or (a.name == b.name and a.name.startswith("factor")):
         return "factor"
     if a.name == b.name or {a.name, b.name} <= {"leaky_relu", "elu", "celu", "relu", "softplus"}:
@@ -183,10 +194,20 @@ def _direct(
     for source in sources:
         if source.array.shape == gap.shape:
             if distance(gap, source.array) <= bound:
-                yield Found("residual-missing", distance(gap, source.array), {"source": source.label}, rank=0.55)
+                yield Found(
+                    "residual-missing",
+                    distance(gap, source.array),
+                    {"source": source.label},
+                    rank=0.55,
+                )
             if distance(-gap, source.array) <= bound:
-                yield Found("residual-extra", distance(-gap, source.array), {"source": source.label}, rank=0.55)
-    factor = activations._ratio(right, left)
+                yield Found(
+                    "residual-extra",
+                    distance(-gap, source.array),
+                    {"source": source.label},
+                    rank=0.55,
+                )
+    factor = activations.ratio(right, left)
     if factor is not None and distance(right * factor, left) <= bound:
         cause = "sign" if factor == -1 else "factor"
         yield Found(cause, distance(right * factor, left), {"factor": factor}, rank=0.8)
@@ -220,9 +241,9 @@ def _scaled_inside(
         x = source.array.astype(np.float64)
         if x.shape != left.shape or x.shape != right.shape:
             continue
-        for name, function in (("tanh", np.tanh), ("sigmoid", activations._sigmoid)):
+        for name, function in (("tanh", np.tanh), ("sigmoid", activations.sigmoid)):
             for outer, inner, way in ((left, right, "tf"), (right, left, "torch")):
-                factor = activations._ratio(function(x), outer)
+                factor = activations.ratio(function(x), outer)
                 if factor is None or factor == 1.0:
                     continue
                 if distance(function(x * factor), inner) <= bound:
@@ -237,7 +258,7 @@ def _gated(
 ) -> Iterator[Found]:
     """One half of a tensor gates the other: which half?"""
     gates = ("identity", "sigmoid", "tanh", "relu", "gelu", "silu", "gelu by tanh")
-    named = [(n, f) for n, _, f in activations._PLAIN if n in gates]
+    named = [(n, f) for n, _, f in activations.PLAIN if n in gates]
     for source in sources:
         x = source.array.astype(np.float64)
         if x.ndim < 2 or left.shape != right.shape or x.shape[-1] != 2 * left.shape[-1]:
@@ -245,6 +266,11 @@ def _gated(
         one, two = np.split(x, 2, axis=-1)
         for n, f in named:
             for m, g in named:
-                if distance(f(one) * g(two), left) <= bound and distance(f(two) * g(one), right) <= bound:
-                    yield Found("split-order", 0.0, {"source": source.label, "functions": [n, m]}, rank=0.3)
+                if (
+                    distance(f(one) * g(two), left) <= bound
+                    and distance(f(two) * g(one), right) <= bound
+                ):
+                    yield Found(
+                        "split-order", 0.0, {"source": source.label, "functions": [n, m]}, rank=0.3
+                    )
                     return

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from parity.backends import numpy_intercept
 from parity.debug.calls import Caller, Outcome
 from parity.debug.functions import Run, comparable
 from parity.debug.intermediates import Value, first_unmatched, pair, tf_values, torch_values
@@ -27,8 +28,6 @@ Inside = Callable[[], AbstractContextManager[Any]]
 _SHARE = 1e-3
 """Where a run holds float32 constants, a cause must still remove all but this share."""
 _UNTRIED: Any = object()
-#: A factor that is read as a property of the data is another one for other data.
-_BOUND_TO_DATA = ("weighted-mean",)
 SECONDS = 20.0
 """Time after which no further hypothesis is tried."""
 
@@ -71,6 +70,7 @@ class Hypothesis:
         facts: what the wording needs.
         site: the operation it is about.
         rank: lower is the better explanation where several fit.
+        bound: it holds a number or array of these very inputs; others cannot confirm it.
     """
 
     cause: str
@@ -79,6 +79,7 @@ class Hypothesis:
     site: Site | None = None
     rank: float = 1.0
     place: str = ""
+    bound: bool = False
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,9 @@ class Bench:
         self._second: tuple[Any, Outcome] | None = _UNTRIED
         self.deadline = time.monotonic() + seconds
         self._torch_outcome = base.outcomes["torch"]
+        self.given: Arrays = inputs["tf"]
+        for caller in callers.values():
+            caller.wrap = numpy_intercept.traced
         self.gaps: dict[str, float] = {}
         self.coarse: dict[str, float] = {}
         self.targets = targets
@@ -255,6 +259,10 @@ class Bench:
         self.suspect = first_unmatched(self.ours)
         self.torch_suspect = first_unmatched(self.theirs)
 
+    def input(self, name: str) -> Callable[[Any], np.ndarray]:
+        """What an edit takes for an input of the run that it is in."""
+        return lambda call: np.asarray(self.given[name])
+
     def trial(self, change: Change) -> Outcome | None:
         """Run the tf side once; None where it cannot run so."""
         from parity.backends import tf_intercept
@@ -272,6 +280,7 @@ class Bench:
         inputs = self.inputs["tf"] if inputs is None else inputs
         for alter in change.inputs:
             inputs = alter(inputs)
+        self.given = inputs
         edit = tf_edits.together(change.edits[::-1]) if change.edits else None
 
         @contextmanager
@@ -406,7 +415,7 @@ class Bench:
         if self._second is _UNTRIED:
             self._second = self._other_sample()
         sample = self._second
-        if sample is None or finding.hypothesis.cause in _BOUND_TO_DATA:
+        if sample is None or finding.hypothesis.bound:
             return finding
         inputs, torch = sample
         change = self.applied + finding.hypothesis.change
@@ -456,7 +465,15 @@ def varied(inputs: Arrays) -> dict[str, np.ndarray] | None:
     found, changed = {}, False
     for number, (name, array) in enumerate(inputs.items()):
         array = np.asarray(array)
-        if array.dtype.kind != "f" or set(np.unique(array)) <= {0.0, 1.0}:
+        if array.dtype.kind != "f":
+            found[name] = array
+            continue
+        if set(np.unique(array)) == {0.0, 1.0} and array.size > 2:
+            flipped = array.reshape(-1).copy()  # a mask, with one element more or less
+            flipped[array.size // 2] = 1.0 - flipped[array.size // 2]
+            found[name], changed = flipped.reshape(array.shape), True
+            continue
+        if set(np.unique(array)) <= {0.0, 1.0}:
             found[name] = array
             continue
         changed = True

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from parity.debug import axes, localise, modules, values
+from parity.debug import axes, modules, values
+from parity.debug.forced import forced_run
 from parity.debug.localise import OUTPUT, Fault
 from parity.debug.matching import SIDES, Match
 from parity.trace import flatten
@@ -34,8 +35,8 @@ def explain_own_layer(fault: Fault, match: Match, run: Any) -> list[dict[str, An
     if torch.replay is None or tf.replay is None or len(match.torch) + len(match.tf) > 2:
         return []
     made = {
-        "torch": lambda *arrays: torch.replay(list(arrays)),  # type: ignore[misc]
-        "tf": lambda *arrays: _in_torch_order(tf.replay(list(arrays)), match),  # type: ignore[misc]
+        "torch": lambda *arrays: torch.replay(list(arrays)),
+        "tf": lambda *arrays: _in_torch_order(tf.replay(list(arrays)), match),
     }
     given = {"torch": torch.inputs, "tf": modules.torch_inputs(match)}
     inputs = {side: {f"input{i}": a for i, a in enumerate(given[side])} for side in SIDES}
@@ -87,7 +88,8 @@ def _torch_function(fault: Fault, run: Any) -> Any:
                 hook.remove()
         if hook is None:
             return {str(i): a.detach().numpy() for i, (_, a) in enumerate(flatten(output))}
-        number = int((fault.match.torch[0].path.split("#") + ["1"])[1])  # type: ignore[union-attr]
+        assert fault.match is not None
+        number = int([*fault.match.torch[0].path.split("#"), "1"][1])
         args, kwargs = seen[number - 1]
         tensors = [x for x in values.flat([list(args), kwargs]) if isinstance(x, torch.Tensor)]
         return {str(i): t.detach().numpy() for i, t in enumerate(tensors)}
@@ -122,16 +124,16 @@ def _outputs_known(run: Any) -> Iterator[None]:
             hook(layer, args, kwargs)
         return torch.tensor(output)
 
-    torch.nn.Module.__call__ = call  # type: ignore[method-assign, assignment]
+    torch.nn.Module.__call__ = call
     try:
         yield
     finally:
-        torch.nn.Module.__call__ = original  # type: ignore[method-assign]
+        torch.nn.Module.__call__ = original
 
 
 def _tf_function(fault: Fault, run: Any) -> Any:
     def tf_code(*arrays: np.ndarray) -> Mapping[str, np.ndarray]:
-        forced = localise.forced_run(run.pair, run.matching, arrays, only_code=True)
+        forced = forced_run(run.pair, run.matching, arrays, only_code=True)
         if forced is None:
             raise ValueError("the tf side refuses torch's values")
         if fault.kind == OUTPUT or fault.match is None:

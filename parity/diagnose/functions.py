@@ -20,6 +20,7 @@ from parity.diagnose import (
     optimizers,
     relations,
     state,
+    terms,
     values,
 )
 from parity.diagnose.base import Bench, Change, Direct, Finding, Hypothesis, search
@@ -85,7 +86,7 @@ def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
         findings = sorted([*findings, *rest], key=lambda f: f.order)
     findings = [f for f in findings if _credible(f)]
     if not findings:
-        weak = [*_direct(bench, weak=True), *relations.generic(bench)]
+        weak = [*_direct(bench, weak=True), *relations.missing(bench), *relations.generic(bench)]
         return ([as_cause(bench, weak[0], weak[1:])] if weak else []), None
     best = findings[0]
     others = [f for f in findings[1:] if f.order[:3] == best.order[:3]]
@@ -108,7 +109,7 @@ def quick_tiers(bench: Bench) -> list[Tier]:
     """What has a name and no free number."""
     first: list[Tier] = []
     if gradients.only_gradients(bench):
-        first = [[gradients.stops, gradients.ties, gradients.unpicked]]
+        first = [[gradients.stops, gradients.ties, gradients.unpicked, gradients.steps]]
     if not any(np.asarray(a).dtype.kind == "f" for a in bench.inputs["tf"].values()):
         first.append([objects.settings, objects.initialisers])
     return [
@@ -125,11 +126,13 @@ def thorough_tiers(bench: Bench) -> list[Tier]:
     return [
         [values.named_constants, values.complements],
         [values.sample_sizes],
-        [operations.bypasses, operations.wraps],
+        [operations.bypasses, values.named_factors, terms.combined],
+        [operations.wraps, operations.given_raw, terms.reordered],
         [objects.solved_settings, values.solved_constants],
-        [values.factors, values.solved_operands],
         [masks.masks, objects.initialisers],
+        [values.factors, values.solved_operands],
         [masks.shifts, masks.operands],
+        [terms.replaced],
     ]
 
 

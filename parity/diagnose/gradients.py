@@ -39,10 +39,14 @@ def stops(bench: Bench) -> Iterator[Hypothesis]:
     for site in bench.sites:
         if site.op == "StopGradient":
             yield at_site(site, edits.bypass(0), "stop-gradient-extra", 0.5)
-    # the latest place on the way is the one to name: what comes before it is cut off by it
+    # the latest place on the way is the one to name, unless torch detaches at an earlier one
+    detached = [v.array for v in bench.theirs if v.op == "detach" and not v.backward]
     for number, site in enumerate(reversed(list(bench.sites))):
         if floating(bench, site) and site.op != "StopGradient":
             rank = 0.6 + 0.001 * number
+            value = bench.sites[site][0].array
+            if any(d.shape == value.shape and np.allclose(d, value) for d in detached):
+                rank = 0.5
             yield at_site(site, edits.after(tf.stop_gradient), "stop-gradient-missing", rank)
 
 
@@ -75,6 +79,34 @@ def unpicked(bench: Bench) -> Iterator[Hypothesis]:
     if changes:
         facts = {"operation": sites[0].op, "picked": bool(picks)}
         yield Hypothesis("nan-gradient", Change(changes), facts, (picks or sites)[0], 0.7)
+
+
+def steps(bench: Bench) -> Iterator[Hypothesis]:
+    """Both bounds of a clip opened at once; a rounding that lets the gradient through."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    bounds = [s for s in bench.sites if s.op in ("Maximum", "Minimum")]
+    lines: dict[Any, list[Site]] = {}
+    for site in bounds:
+        lines.setdefault(site.user, []).append(site)
+    for group in lines.values():
+        if len(group) > 1:
+            changes = [edits.at(s, edits.instead(_open_clip(s.op == "Maximum"))) for s in group]
+            facts = {"wanted": "open", "was": "closed"}
+            yield Hypothesis("clip-gradient", Change(tuple(changes)), facts, group[0], 0.55)
+    for site in bench.sites:
+        if site.op in ("Round", "Rint", "Floor", "Ceil", "Sign", "ClipByValue", "Minimum",
+                       "Maximum", "Cast"):  # fmt: skip
+
+            def through(call: Any) -> Any:
+                x, y = edits.tensor(call.inputs[0]), call.run()
+                if not x.dtype.is_floating or not y.dtype.is_floating or x.shape != y.shape:
+                    raise ValueError("no straight way through")
+                return x + tf.stop_gradient(y - x)
+
+            yield at_site(site, through, "straight-through", 0.75, operation=site.op)
 
 
 def _singular(bench: Bench, site: Site) -> str:

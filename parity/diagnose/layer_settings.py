@@ -1,8 +1,9 @@
-"""Settings of a layer as causes: each is set to torch's on the real layer, and the error measured."""
+"""Settings of a layer as causes: each is made torch's on the real layer, and the error measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -56,7 +57,7 @@ def modes(bench: Bench) -> Iterator[Found]:
     if not kinds.is_norm(bench.torch.kind):
         return
     for training in (False, True):
-        after = bench.try_run(lambda call, x, t=training: _rerun(call, x, training=t))
+        after = bench.try_run(partial(_rerun, training=training))
         if after is not None and bench.explained(after):
             yield Found("training-mode", after, {"torch": training, "tf": not training}, rank=0.4)
     if not getattr(bench.tf.layer, "trainable", True):
@@ -249,9 +250,21 @@ def inputs(bench: Bench) -> Iterator[Found]:
             after = bench.try_run(_as_is, given)
             if after is not None and bench.explained(after):
                 name = bench.tf.names[index] if index < len(bench.tf.names) else "mask"
-                yield Found("mask-polarity", after, {"argument": name}, f"{name}=tf.logical_not(...)", rank=0.3)
-    if bench.given and bench.given[0].ndim == 3 and bench.torch.kind in ("lstm", "gru", "rnn", "attention"):
-        swapped = [np.ascontiguousarray(np.swapaxes(a, 0, 1)) if a.ndim == 3 else a for a in bench.given]
+                yield Found(
+                    "mask-polarity",
+                    after,
+                    {"argument": name},
+                    f"{name}=tf.logical_not(...)",
+                    rank=0.3,
+                )
+    if (
+        bench.given
+        and bench.given[0].ndim == 3
+        and bench.torch.kind in ("lstm", "gru", "rnn", "attention")
+    ):
+        swapped = [
+            np.ascontiguousarray(np.swapaxes(a, 0, 1)) if a.ndim == 3 else a for a in bench.given
+        ]
         output = bench.through(_as_is, swapped)
         if output is not None and np.ndim(output) == 3:
             after = bench.error(np.swapaxes(np.asarray(output), 0, 1))

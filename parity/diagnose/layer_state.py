@@ -73,7 +73,9 @@ def _cut_off(run: Any) -> Iterator[tuple[str, float, list[Found]]]:
         left, right = (t[name] if name in t else None for t in run.traces.values())
         if left is None and right is None:
             continue
-        shape = np.shape(left if left is not None else right)
+        known = left if left is not None else right
+        assert known is not None
+        shape = known.shape
         a = np.zeros(shape) if left is None else left
         b = np.zeros(shape) if right is None else right
         if a.shape != b.shape:
@@ -108,9 +110,7 @@ def _missing_path(
     return []
 
 
-def _shares(
-    run: Any, match: Match, shape: tuple[int, ...]
-) -> Iterator[dict[str, np.ndarray]]:
+def _shares(run: Any, match: Match, shape: tuple[int, ...]) -> Iterator[dict[str, np.ndarray]]:
     """For layers that take one and the same tensor: what gradient each sends back, for torch."""
     groups: list[tuple[np.ndarray, dict[str, np.ndarray]]] = []
     for user in run.matching.matches:
@@ -137,13 +137,9 @@ def _subsets(names: list[str]) -> Iterator[tuple[str, ...]]:
         yield from combinations(names, count)
 
 
-def explain_gradient(
-    fault: Fault, match: Match, settings: Sequence[config.Setting]
-) -> list[Found]:
+def explain_gradient(fault: Fault, match: Match, settings: Sequence[config.Setting]) -> list[Found]:
     """A backward pass that differs where the forward pass does not."""
-    padding = [
-        s for s in settings if s.layer == match.path and s.cause == "embedding-padding"
-    ]
+    padding = [s for s in settings if s.layer == match.path and s.cause == "embedding-padding"]
     left, right = np.asarray(fault.torch), np.asarray(fault.tf)
     if padding and left.shape == right.shape:
         row = int(padding[0].torch)
@@ -165,4 +161,3 @@ def _ties(match: Match, left: np.ndarray, right: np.ndarray) -> list[Found]:
     if where.any() and len(np.unique(x[where])) <= 2:
         return [Found("tie-gradient", 0.0, {"values": np.unique(x[where]).tolist()})]
     return []
-

@@ -11,7 +11,7 @@ _TEXT: Mapping[str, tuple[str, str]] = {
     # cause: (what is wrong, what to do about it)
     "norm-epsilon": ("epsilon is {torch:g} in torch and {tf:g} in Keras", ""),
     "norm-momentum": (
-        "momentum {torch:g} weighs the new batch in torch, momentum {tf:g} the old average in Keras",
+        "torch's momentum {torch:g} weighs the new batch, Keras's {tf:g} the old average",
         "",
     ),
     "norm-groups": ("{torch} groups in torch, {tf} in Keras", ""),
@@ -74,7 +74,8 @@ _TEXT: Mapping[str, tuple[str, str]] = {
         "apply it where torch does",
     ),
     "scale-misplaced": (
-        "{function} is multiplied by {factor:g} outside on one side and inside on the other ({inside})",
+        "{function} is scaled by {factor:g}: what it returns on one side, what it is given on the "
+        "other ({inside})",
         "scale what the function returns where torch does",
     ),
     "factor": ("the tf side is torch's times a constant{factor_text}", "take out the factor"),
@@ -151,7 +152,8 @@ _TEXT: Mapping[str, tuple[str, str]] = {
         "query, key, value = np.split(in_proj_weight, 3)",
     ),
     "direction-swapped": (
-        "forward and backward weights are exchanged", "copy _l0 to forward, _l0_reverse to backward",
+        "forward and backward weights are exchanged",
+        "copy _l0 to forward, _l0_reverse to backward",
     ),
     "weights-swapped": (
         "{tensors} hold each other's values",
@@ -196,9 +198,7 @@ _TEXT: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def worded(
-    place: str, before: float, found: Sequence[Found], run: Any
-) -> list[Mapping[str, Any]]:
+def worded(place: str, before: float, found: Sequence[Found], run: Any) -> list[Mapping[str, Any]]:
     """The causes of one fault as a report holds them; those that fit as well are alternatives."""
     together = [f for f in found if f.facts.get("together")]
     by_tensor = [f for f in found if "tensors" in f.facts]

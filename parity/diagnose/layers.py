@@ -36,7 +36,10 @@ def explain_modules(
     explained: list[tuple[Fault, list[Found]]] = []
     unexplained: list[str] = []
     causes: list[Mapping[str, Any]] = []
+    different = bool(run.plan.problems)
     for fault in places.real:
+        if different and fault.kind != LAYER:
+            continue  # two networks that are not the same: their code need not be either
         found = _explain_fault(fault, run, settings)
         if found:
             explained.append((fault, found))
@@ -58,6 +61,10 @@ def explain_modules(
     if not places.real and not report.passed:
         for place, before, found in layer_state.explain(run, settings):
             causes += worded(place, before, found, run)
+    known = {(c["cause"], c["place"]) for c in causes}
+    causes = [*(c for c in structure(run) if (c["cause"], c["place"]) not in known), *causes]
+    if different:
+        unexplained = []
     crossed = _called_in_another_order(run)
     if crossed and not report.passed:
         causes = [*worded(places.real[0].place if places.real else "", 0.0, crossed, run), *causes]
@@ -65,6 +72,27 @@ def explain_modules(
     if causes and causes[0]["cause"] == "layer-order":
         subject["place"] = causes[0]["place"]
     return report.with_(causes=(*report.causes, *causes), subject=subject)
+
+
+def structure(run: Any) -> list[Mapping[str, Any]]:
+    """Why two networks cannot be the same, as causes; the findings themselves say it in words."""
+    found: list[Mapping[str, Any]] = []
+    for problem in run.plan.problems:
+        kind = str(problem.details.get("kind", ""))
+        cause = "norm-missing" if kinds.is_norm(kind) and problem.kind == "layer-missing" else ""
+        if problem.kind == "weight-missing" and problem.name.endswith("bias"):
+            cause = "reset-after" if kind == "gru" else "bias-missing"
+        found.append(
+            {
+                "cause": cause or problem.kind,
+                "text": f"{problem.name} is not the same on both sides",
+                "fix": "",
+                "place": str(problem.details.get("layer", problem.name)),
+                "docs": f"docs/porting.md#{cause or problem.kind}",
+                "alternatives": [],
+            }
+        )
+    return found
 
 
 def _called_in_another_order(run: Any) -> list[Found]:
@@ -79,9 +107,7 @@ def _called_in_another_order(run: Any) -> list[Found]:
     return [Found("call-order", 0.0, {"torch": " ".join(theirs), "tf": " ".join(ours)}, rank=0.9)]
 
 
-def _explain_fault(
-    fault: Fault, run: Any, settings: Sequence[config.Setting]
-) -> list[Found]:
+def _explain_fault(fault: Fault, run: Any, settings: Sequence[config.Setting]) -> list[Found]:
     if fault.kind == LAYER and fault.match is not None:
         return explain_layer(fault, fault.match, run, settings)
     if fault.kind == PARAMETER:
@@ -92,9 +118,7 @@ def _explain_fault(
     if exchanged:
         return exchanged
     sources = _sources(run, fault)
-    return arrays.explain(
-        sources, fault.torch, fault.tf, _bound(run, fault), before=fault.error
-    )
+    return arrays.explain(sources, fault.torch, fault.tf, _bound(run, fault), before=fault.error)
 
 
 def _exchanged(fault: Fault, bound: float) -> list[Found]:

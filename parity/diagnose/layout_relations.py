@@ -142,9 +142,11 @@ def _of_axes(
                     yield "kernel-axes", {"order": list(order), "flipped": True}
                     return
         yield from _of_groups(a, b)
-    native = bench.torch.layer.weight.detach().cpu().numpy() if hasattr(
-        bench.torch.layer, "weight"
-    ) else None
+    native = (
+        bench.torch.layer.weight.detach().cpu().numpy()
+        if hasattr(bench.torch.layer, "weight")
+        else None
+    )
     if native is not None and native.size == b.size and same(native.reshape(b.shape), b):
         yield "reshape-not-transpose", {}
 

@@ -24,6 +24,8 @@ def masks(bench: Bench) -> Iterator[Hypothesis]:
         if value is None or not floating(bench, site) or site.op in ("Fill", "Identity"):
             continue
         for label, shape, source in sources:
+            if site.op in ("Mean", "Sum"):
+                yield from _masked_mean(site, value, label, shape, source)
             if not _fits(shape, value.array.shape):
                 continue
             for name, function in _TRANSFORMS.items():
@@ -35,6 +37,30 @@ def masks(bench: Bench) -> Iterator[Hypothesis]:
                 yield Hypothesis("mask-missing", Change((change,)), facts, site, rank)
             if site.op == "Mul":
                 yield from _other_mask(site, value, label, shape, source)
+
+
+def _masked_mean(
+    site: Site, value: Any, label: str, shape: tuple[int, ...], source: Source
+) -> Iterator[Hypothesis]:
+    """A mean over all elements in place of one over those that the mask leaves."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    given = edits.array(value.call.inputs[0])
+    if given is None or not _fits(shape, given.shape):
+        return
+    for name in ("mask", "inverse"):
+
+        def change(call: Any, name: str = name) -> Any:
+            x = edits.tensor(call.inputs[0])
+            mask = _TRANSFORMS[name](tf.cast(source(call), x.dtype)) * tf.ones_like(x)
+            axes, keep = call.inputs[1], call.attributes.get("keep_dims", False)
+            total = tf.reduce_sum(x * mask, axes, keepdims=keep)
+            return total / tf.reduce_sum(mask, axes, keepdims=keep) if site.op == "Mean" else total
+
+        facts = {"mask": label, "form": f"a mean over the {name}"}
+        yield Hypothesis("mask-missing", Change((edits.at(site, change),)), facts, site, 1.15)
 
 
 def _other_mask(
@@ -72,16 +98,20 @@ def _binary(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
     inputs = {
         n: np.asarray(a) for n, a in bench.inputs["tf"].items() if _is_binary(np.asarray(a))
     }
+    for name, array in bench.inputs["tf"].items():
+        held = np.asarray(array)
+        if held.dtype.kind in "iu" and held.size > 1 and not _is_binary(held):
+            for number in (0, -1, -100, int(held.max())):
+                if np.any(held == number) and not np.all(held == number):
+                    inputs[f"{name} == {number}"] = (held == number).astype(np.int64)
     for name, array in inputs.items():
-        yield name, array.shape, _fixed(array)
+        yield name, array.shape, _held(bench, name)
     for a, x in inputs.items():
         for b, y in inputs.items():
             if a < b and x.shape == y.shape:
-                either = np.maximum(x.astype(float), y.astype(float))
-                yield f"{a} or {b}", x.shape, _fixed(either)
+                yield f"{a} or {b}", x.shape, _pair(bench, a, b, np.maximum)
             if a != b and x.shape == y.shape:
-                only = x.astype(float) * (1 - y.astype(float))
-                yield f"{a} and not {b}", x.shape, _fixed(only)
+                yield f"{a} and not {b}", x.shape, _pair(bench, a, b, lambda p, q: p * (1 - q))
     for site, values in bench.sites.items():
         arrays = [v.array for v in values]
         if site.op in ("Identity", "ReadVariableOp") or any(a.ndim == 0 for a in arrays[:1]):
@@ -97,8 +127,20 @@ def _is_binary(array: np.ndarray) -> bool:
     return array.dtype.kind in "fiub" and array.size > 1 and set(np.unique(array)) == {0, 1}
 
 
-def _fixed(array: np.ndarray) -> Source:
-    return lambda call: array
+def _held(bench: Bench, label: str) -> Source:
+    """An input of the run, or where it equals a number."""
+    name, equals, number = label.partition(" == ")
+
+    def value(call: Any) -> np.ndarray:
+        held = np.asarray(bench.given[name])
+        return (held == int(number)).astype(np.int64) if equals else held
+
+    return value
+
+
+def _pair(bench: Bench, a: str, b: str, join: Callable[[Any, Any], Any]) -> Source:
+    left, right = _held(bench, a), _held(bench, b)
+    return lambda call: join(left(call).astype(np.float64), right(call).astype(np.float64))
 
 
 def _fits(mask: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -160,7 +202,7 @@ def operands(bench: Bench) -> Iterator[Hypothesis]:
     order = list(bench.sites)
     for site in suspects_first(bench):
         value = next(iter(calls(bench, site)), None)
-        if value is None or value.array.dtype.kind != "f":
+        if value is None:
             continue
         for index, given in enumerate(value.call.inputs[:3]):
             array = edits.array(given)
@@ -170,7 +212,7 @@ def operands(bench: Bench) -> Iterator[Hypothesis]:
                 if other.shape == array.shape and other.dtype.kind == "f" and not np.array_equal(
                     other.astype(array.dtype), array
                 ):
-                    yield _substituted(site, index, name, lambda call, o=other: o)
+                    yield _substituted(site, index, name, bench.input(name))
             for source in order[: order.index(site)]:
                 held = bench.sites[source][0].array
                 if source.op in ("Identity", "Fill") or held.shape != array.shape:

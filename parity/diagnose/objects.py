@@ -90,6 +90,8 @@ def _numbers(
 ) -> Iterator[Hypothesis]:
     named = [v for n, v in numbers if n.rpartition(".")[2] in _SAME.get(name, (name,))]
     options = [*named, 1.0 - old] if name == "momentum" else [*named, old / 2, old * 2, 0.0, 1.0]
+    if name in CAUSES:
+        options += [v for n, v in numbers if not float(v).is_integer()][:8]
     for other in dict.fromkeys(options):
         if other != old:
             yield _hypothesis(bench, seen, name, old, other, 0.7 if other in named else 0.9)
@@ -156,6 +158,8 @@ def _hypothesis(
         isinstance(new, float) and isinstance(old, float) and same(new, 1 - old)
     ):
         cause = "momentum-value"
+    if str(new).endswith("with_sample_weight"):
+        cause = "weighted-mean"
     if name == "l2" and not same(float(new), float(old) / 2) and not same(float(new), float(old) * 2):
         cause = "regularizer"
     return Hypothesis(cause, _change(seen, name, new), facts, None, rank, seen.label)

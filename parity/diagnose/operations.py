@@ -50,7 +50,7 @@ _SWITCHES = frozenset(
 )
 _UNARY_OPS = frozenset(
     "Exp Log Softmax LogSoftmax Sigmoid Tanh Relu Softplus Square Sqrt Abs Sign Neg Elu Selu Erf "
-    "Softsign Relu6 Log1p Expm1 Reciprocal Rsqrt Inv LeakyRelu".split()
+    "Softsign Relu6 Log1p Expm1 Reciprocal Rsqrt Inv LeakyRelu ClipByValue Round Floor".split()
 )
 
 
@@ -119,6 +119,15 @@ def _trunc(x: Any) -> Any:
     import tensorflow as tf
 
     return tf.sign(x) * tf.floor(tf.abs(x))
+
+
+def input_name(bench: Bench, array: np.ndarray) -> str:
+    """What the user calls an array that is one of the inputs."""
+    for name, given in bench.inputs["tf"].items():
+        held = np.asarray(given)
+        if held.shape == array.shape and np.array_equal(held.astype(array.dtype), array):
+            return name
+    return "its other operand"
 
 
 def axes(bench: Bench) -> Iterator[Hypothesis]:
@@ -229,15 +238,24 @@ def bypasses(bench: Bench) -> Iterator[Hypothesis]:
             if array is None or array.shape != value.array.shape or array.dtype != value.array.dtype:
                 continue
             other = edits.array(value.call.inputs[1 - index]) if len(value.call.inputs) > 1 else None
-            yield at_site(site, edits.bypass(index), _extra(site.op, other), 1.2 + 0.1 * index,
-                       operation=site.op)  # fmt: skip
+            cause = _extra(site.op, other, value.array)
+            facts = {"operation": site.op, "mask": input_name(bench, array), "form": "mask"}
+            yield at_site(site, edits.bypass(index), cause, 1.2 + 0.1 * index, **facts)
 
 
-def _extra(op: str, other: np.ndarray | None) -> str:
+def _is_mask(array: np.ndarray) -> bool:
+    return array.size > 1 and set(np.unique(array)) <= {0, 1}
+
+
+def _extra(op: str, other: np.ndarray | None, value: np.ndarray) -> str:
+    if op in ("Softmax", "LogSoftmax", "Sigmoid", "LogSigmoid"):
+        return "logits-probabilities"
+    if _is_mask(value) and (other is None or _is_mask(other)):
+        return "mask-other"
+    if op == "Mul" and other is not None and _is_mask(other):
+        return "mask-extra"
     if op in ("AddV2", "Sub", "AddN"):
         return "extra-term"
-    if op == "Mul" and other is not None and set(np.unique(other)) <= {0.0, 1.0}:
-        return "mask-extra"
     if op in ("Mul", "RealDiv", "DivNoNan"):
         return "extra-factor"
     if op in ("Minimum", "Maximum", "ClipByValue"):
@@ -263,7 +281,7 @@ def _wrapped(bench: Bench, site: Site) -> list[tuple[bool, Hypothesis]]:
 
     found = []
     value = bench.sites[site][0]
-    for name, function in edits.UNARY.items():
+    for name, function in {**edits.UNARY, **_clips(bench)}.items():
         known = _known(bench, function, value.array)
         found.append(
             (known, at_site(site, edits.after(function), _missing(name), 1.4, operation=name))
@@ -277,6 +295,46 @@ def _wrapped(bench: Bench, site: Site) -> list[tuple[bool, Hypothesis]]:
                 (known, at_site(site, change, "other-function", 1.3, was=site.op, wanted=name))
             )
     return found
+
+
+def _clips(bench: Bench) -> dict[str, Callable[[Any], Any]]:
+    """Clips to bounds that the torch side has among its numbers."""
+    import tensorflow as tf
+
+    from parity.diagnose.values import torch_numbers
+
+    found: dict[str, Callable[[Any], Any]] = {}
+    numbers = [v for n, v in torch_numbers(bench) if 0 < abs(v) <= 1000 and np.isfinite(v)]
+    for bound in list(dict.fromkeys(numbers))[:6]:
+        found[f"clip above {bound:g}"] = lambda x, b=bound: tf.minimum(x, tf.cast(b, x.dtype))
+        found[f"clip below {bound:g}"] = lambda x, b=bound: tf.maximum(x, tf.cast(b, x.dtype))
+        if bound > 0 and bound != 1:
+            found[f"clip to [{-bound:g}, {bound:g}]"] = lambda x, b=bound: tf.clip_by_value(x, -b, b)
+    return found
+
+
+def given_raw(bench: Bench) -> Iterator[Hypothesis]:
+    """A function that torch applies to an input, and the tf side does not."""
+    from parity.backends import tf_edits as edits
+
+    functions = {**edits.UNARY, **_clips(bench)}
+    options: list[tuple[bool, Hypothesis]] = []
+    for name, array in bench.inputs["tf"].items():
+        held = np.asarray(array)
+        if held.dtype.kind != "f" or held.ndim == 0:
+            continue
+        for label, function in functions.items():
+
+            def applied(given: Any, n: str = name, f: Any = function) -> Any:
+                return {k: np.asarray(f(np.asarray(a))) if k == n else a for k, a in given.items()}
+
+            facts = {"operation": label, "input": name}
+            change = Change(inputs=(applied,))
+            hypothesis = Hypothesis(_missing(label), change, facts, None, 1.4)
+            options.append((_known(bench, function, held), hypothesis))
+    options.sort(key=lambda pair: not pair[0])
+    yield from (h for known, h in options if known)
+    yield from [h for known, h in options if not known][:_MOST_UNSEEN]
 
 
 def _known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> bool:
@@ -299,6 +357,8 @@ def _missing(name: str) -> str:
         return "sign"
     if name.startswith("clip"):
         return "clip-missing"
+    if name in ("softmax", "sigmoid", "log_softmax", "log_sigmoid"):
+        return "logits-probabilities"
     return "missing-operation"
 
 

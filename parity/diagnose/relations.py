@@ -95,11 +95,23 @@ def conventions(bench: Bench, *, weak: bool = False) -> Iterator[Direct]:
                 (torch, function), (tf, _) = pairs[0]
                 value = np.asarray(function(source))
                 yield Direct(
-                    family.cause,
+                    _pair_cause(family.cause, torch, tf),
                     {"source": label, "torch": torch, "tf": tf, "entry": _short(name)},
                     float(np.max(np.abs(value - wanted))),
                     0.5 + 0.1 * FAMILIES.index(family) / len(FAMILIES),
                 )
+
+
+def _pair_cause(cause: str, torch: str, tf: str) -> str:
+    """The cause of two members of one family, where it is narrower than the family's."""
+    if cause == "total-return":
+        if "forwards" in torch + tf:
+            return "reversed-axis"
+        if torch.split(" with")[0].split(",")[0] == tf.split(" with")[0].split(",")[0]:
+            return "discount"
+        if "next step" in torch + tf:
+            return "off-by-one"
+    return cause
 
 
 _WEAK = ("other-function", "element-order", "percentile", "reduction-axis", "normalisation",
@@ -152,6 +164,31 @@ def _sources(bench: Bench) -> Iterator[tuple[str, np.ndarray]]:
         if found > _MOST_SOURCES:
             return
         yield value.source or value.op, value.array.astype(np.float64)
+
+
+def missing(bench: Bench) -> Iterator[Direct]:
+    """Torch's entry is tf's plus, minus or times a value that only torch computes."""
+    name = bench.first
+    if name is None or name not in bench.tf:
+        return
+    a, b = bench.torch[name].astype(np.float64), bench.tf[name].astype(np.float64)
+    if a.shape != b.shape or a.size < 2:
+        return
+    for value in bench.theirs:
+        other = value.array.astype(np.float64) if value.array.dtype.kind == "f" else None
+        if value.partner is not None or value.backward or other is None or other.shape != a.shape:
+            continue
+        if not np.any(other) or value.op in ("input", "detach"):
+            continue
+        line = f"{value.place}: {value.source}"
+        with np.errstate(all="ignore"):
+            for sign, found in (("+", b + other), ("-", b - other)):
+                if _same(bench, a, found):
+                    facts = {"term": value.source, "sign": sign, "torch_line": line}
+                    yield Direct("missing-term", facts, float(np.abs(found - a).max()), 1.5)
+            if _same(bench, a, b * other) and not _same(bench, a, other):
+                facts = {"factor_of": value.source, "torch_line": line}
+                yield Direct("missing-factor", facts, float(np.abs(b * other - a).max()), 1.5)
 
 
 def generic(bench: Bench) -> Iterator[Direct]:

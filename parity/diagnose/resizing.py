@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -31,13 +32,13 @@ _GRIDS: tuple[tuple[str, Grid], ...] = (
 def resampled(x: np.ndarray, sizes: Sequence[int]) -> Iterator[tuple[str, np.ndarray]]:
     """``(convention, resized x)``; spatial axes are those from 2 on."""
     for name, grid in _GRIDS:
-        yield f"bilinear, {name}", _each(x, sizes, lambda a, axis, m, g=grid: _linear(a, axis, m, g))
+        yield f"bilinear, {name}", _each(x, sizes, partial(_linear, grid=grid))
     for name, grid in _GRIDS:
-        yield f"nearest, {name}", _each(x, sizes, lambda a, axis, m, g=grid: _nearest(a, axis, m, g))
+        yield f"nearest, {name}", _each(x, sizes, partial(_nearest, grid=grid))
     yield "nearest, floor", _each(x, sizes, _floor)
-    for name, grid in _GRIDS:
-        yield f"bicubic (-0.75), {name}", _each(x, sizes, lambda a, ax, m, g=grid: _cubic(a, ax, m, g, -0.75))
-        yield f"bicubic (-0.5), {name}", _each(x, sizes, lambda a, ax, m, g=grid: _cubic(a, ax, m, g, -0.5))
+    for a in (-0.75, -0.5):
+        for name, grid in _GRIDS:
+            yield f"bicubic ({a}), {name}", _each(x, sizes, partial(_cubic, grid=grid, a=a))
 
 
 def _each(
@@ -59,12 +60,13 @@ def _linear(x: np.ndarray, axis: int, m: int, grid: Grid) -> np.ndarray:
 
 def _nearest(x: np.ndarray, axis: int, m: int, grid: Grid) -> np.ndarray:
     n = x.shape[axis]
-    return np.take(x, np.clip(np.floor(grid(n, m) + 0.5).astype(int), 0, n - 1), axis)
+    at = np.clip(np.floor(grid(n, m) + 0.5).astype(int), 0, n - 1)
+    return np.asarray(np.take(x, at, axis))
 
 
 def _floor(x: np.ndarray, axis: int, m: int) -> np.ndarray:
     n = x.shape[axis]
-    return np.take(x, np.minimum(np.arange(m) * n // m, n - 1), axis)
+    return np.asarray(np.take(x, np.minimum(np.arange(m) * n // m, n - 1), axis))
 
 
 def _cubic(x: np.ndarray, axis: int, m: int, grid: Grid, a: float) -> np.ndarray:

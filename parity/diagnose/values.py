@@ -132,7 +132,9 @@ def _floating(
         if not np.isfinite(new) or new == old:
             continue
         said = constant_meaning(old, new)
-        if meaning.kind == "constant" and said is not None and said.kind in ("power", "complement"):
+        if meaning.kind == "constant" and said is not None and said.kind in (
+            "power", "complement", "sign", "two"
+        ):
             meaning = Meaning(said.kind, said.text, {**said.facts, "named": meaning.text})
         change = setting(bench, {constant.key: new})
         yield _constant_hypothesis(bench, constant, new, meaning, change, rank)
@@ -361,6 +363,8 @@ def sample_sizes(bench: Bench) -> Iterator[Hypothesis]:
     from parity.backends import tf_edits as edits
 
     sizes: list[int] = []
+    if not any(_is_variance(site) for site in bench.sites):
+        return
     for site in bench.sites:
         value = next(iter(calls(bench, site)), None)
         if value is not None and site.op in ("Mean", "Sum") and value.array.size:
@@ -375,6 +379,26 @@ def sample_sizes(bench: Bench) -> Iterator[Hypothesis]:
                 facts = {"factor": factor, "meaning": text, "n": n}
                 cause = "variance-bias" if _in_normalisation(site) else "ddof"
                 yield Hypothesis(cause, Change((_scaled(site, factor),)), facts, site, 1.0)
+
+
+def _is_variance(site: Site) -> bool:
+    names = ("reduce_variance", "reduce_std", "moments", "var", "std", "normalize_moments")
+    return site.op == "SquaredDifference" or any(code.co_name in names for code, _ in site.chain)
+
+
+def named_factors(bench: Bench) -> Iterator[Hypothesis]:
+    """A factor that bears a name on the torch side, missing or superfluous on the tf side."""
+    named = [(n, v) for n, v in torch_numbers(bench)
+             if not n[:1].isdigit() and not n.startswith("-") and v not in (0.0, 1.0)
+             and "." not in n][:6]  # fmt: skip
+    for site in suspects_first(bench):
+        if not floating(bench, site) or site.op in ("ReadVariableOp", "Identity", "Fill"):
+            continue
+        for name, value in named:
+            for text, factor in ((name, value), (f"1/{name}", 1.0 / value)):
+                facts = {"factor": factor, "meaning": text, "name_of": name}
+                cause = "missing-factor" if text == name else "extra-factor"
+                yield Hypothesis(cause, Change((_scaled(site, factor),)), facts, site, 1.1)
 
 
 def _in_normalisation(site: Site) -> bool:
@@ -405,7 +429,8 @@ def factors(bench: Bench) -> Iterator[Hypothesis]:
         facts = {"factor": factor, "meaning": meaning.text if meaning else f"{factor:.8g}"}
         facts.update(meaning.facts if meaning else {})
         cause, rank = _factor_cause(meaning, site)
-        yield Hypothesis(cause, change(factor), facts, site, rank)
+        bound = meaning is not None and meaning.kind == "sum"
+        yield Hypothesis(cause, change(factor), facts, site, rank, bound=bound)
 
 
 def _scaled(site: Site, factor: float) -> Any:

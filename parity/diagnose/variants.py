@@ -84,7 +84,9 @@ class Bench:
         output = self.through(run, given)
         return None if output is None else self.error(output)
 
-    def try_edit(self, edit: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None) -> float | None:
+    def try_edit(
+        self, edit: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
+    ) -> float | None:
         """The error with attributes of the layer changed, and canonical tensors, if given."""
         return self.try_run(lambda call, given: self.run_edited(call, given, edit, tensors))
 

@@ -126,6 +126,10 @@ def _object_text(facts: Facts) -> str:
 
 def _factor_text(cause: str, facts: Facts, expr: str) -> str:
     said = facts.get("meaning")
+    if facts.get("name_of"):
+        return (f"torch multiplies {expr} by {facts['name_of']}; the tf side does not"
+                if cause == "missing-factor" else
+                f"{expr} has the factor {facts['name_of']}, which torch does not apply")  # fmt: skip
     tail = {
         "ddof": "n - 1 in one variance, n in the other",
         "variance-bias": "torch averages the unbiased variance of the batch, Keras the biased one",
@@ -210,8 +214,30 @@ _TEXT: Mapping[str, Say] = {
         f"{e} combines shapes {' and '.join(str(tuple(s)) for s in f['shapes'])} to "
         f"{tuple(f['result'])}; without the extra axis the sides agree"
     ),
-    "missing-operation": lambda f, e: f"torch applies {f['operation']} to {e}; the tf side does not",
-    "clip-missing": lambda f, e: f"torch applies {f['operation']} to {e}; the tf side does not",
+    "missing-operation": lambda f, e: _applied(f, e),
+    "clip-missing": lambda f, e: _applied(f, e),
+    "logits-probabilities": lambda f, e: (
+        f"{e} applies {f['operation']} on the tf side; without it the sides agree: what is given "
+        "on is then turned into probabilities once more"
+        if f["operation"][:1].isupper() else _applied(f, e)
+    ),
+    "missing-term": lambda f, e: (
+        f"torch has {e} {f['sign']} `{f['term']}` there ({f['torch_line']})" if "term" in f else
+        f"torch has {e} {f['form']} {_times(f)}`{f['other']}` there ({f['torch_line']})"
+    ),
+    "missing-factor": lambda f, e: (
+        f"torch has {e} times `{f['factor_of']}` there ({f['torch_line']})" if "factor_of" in f else
+        f"torch has {e} {f['form']} `{f['other']}` there ({f['torch_line']})"
+    ),
+    "other-computation": lambda f, e: (
+        f"with torch's `{f['torch_line']}` in the place of {e} everything agrees"
+    ),
+    "operation-order": lambda f, e: (
+        f"{e} applies {f['first']} before {f['second']}; the other way round it agrees with torch"
+    ),
+    "straight-through": lambda f, e: (
+        f"{e} stops the gradient on the tf side; passed straight through it agrees with torch"
+    ),
     "extra-operation": lambda f, e: (
         f"{e} applies {f['operation']} on the tf side; without it the sides agree: it is applied "
         "once too often, or torch leaves it out"
@@ -340,6 +366,16 @@ _FIX: Mapping[str, Say] = {
     "log-guard": lambda f, e: f"use {f['wanted']}" if f.get("wanted") not in (None, "none") else "",
     "integer-overflow": lambda f, e: f"tf.cast(x, tf.{f['wanted']}) first",
 }
+
+
+def _applied(facts: Facts, expr: str) -> str:
+    what = f"the input {facts['input']}" if "input" in facts else expr
+    return f"torch applies {facts['operation']} to {what}; the tf side does not"
+
+
+def _times(facts: Facts) -> str:
+    factor = facts["coefficient"]
+    return "" if factor == 1.0 else f"{factor:.6g} times "
 
 
 def _tie(form: str) -> str:

@@ -12,7 +12,7 @@ from parity.layouts.base import LayerLayout, TensorLayout, permuted, reshaped, s
 
 
 def _from_torch(rank: int) -> tuple[int, ...]:
-    """[out, in, *spatial] -> [*spatial, in, out]; also [in, out, *spatial] -> [*spatial, out, in]."""
+    """The two channel axes exchanged and behind the spatial ones."""
     return (*range(2, rank + 2), 1, 0)
 
 

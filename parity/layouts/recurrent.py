@@ -1,4 +1,4 @@
-"""Recurrent layers. Canonical: Keras's kernels and gate orders, torch's two biases where they count.
+"""Recurrent layers. Canonical: Keras's kernels and gate orders; torch's two biases for GRUs.
 
 - LSTM: both order their gates i, f, g (Keras: c), o. torch adds two biases, Keras has one: the sum.
 - GRU: torch r, z, n; Keras z, r, h. With ``reset_after`` Keras has two biases like torch, without

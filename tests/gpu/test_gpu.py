@@ -1,4 +1,4 @@
-"""Components on the GPU: against the goldens, against each other, and against their own repetition."""
+"""Components on the GPU: against the goldens, against each other, and run a second time."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from parity.backends import get_backend
 from parity.backends.reduced import probes, use_full_precision
 from parity.golden import record_runs
 from parity.recorder import ParityRecorder
@@ -27,7 +27,6 @@ from tests.gpu.test_gpu import against_golden, check, record
 
 pytestmark = pytest.mark.gpu
 
-Plant = Callable[[pytest.MonkeyPatch, str], None]
 ACTOR = next(c for c in eager_cases() if c.check.label == "module.make_actor")
 
 
@@ -76,11 +75,6 @@ def _tf_rounded(x: Any) -> Any:
     return x + tf.stop_gradient(rounded - x)
 
 
-@pytest.fixture
-def frameworks(stage: Stage) -> tuple[str, ...]:
-    return stage.frameworks
-
-
 def test_every_product_keeps_float32(stage: Stage) -> None:
     for framework in stage.frameworks:
         for name, product in probes(framework, stage.device).items():
@@ -116,7 +110,7 @@ def test_the_failure_of_a_check_names_it(
             """A planted failure is none of this run's results."""
 
     plant_rounding(monkeypatch, stage.frameworks[0])
-    with pytest.raises(pytest.fail.Exception, match="reduced precision: .* 10 mantissa bits"):
+    with pytest.raises(pytest.fail.Exception, match=r"reduced precision: .* 10 mantissa bits"):
         check(ACTOR, stage, record(ACTOR, stage), Quiet(request.node))
 
 
@@ -181,8 +175,6 @@ def test_rounded_inputs_of_a_function_are_named(stage: Stage) -> None:
             return tensor(array, **keywords)
 
         return rounded
-
-    from parity.backends import get_backend
 
     backend = get_backend(framework)
     with pytest.MonkeyPatch.context() as patch:

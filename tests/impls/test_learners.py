@@ -59,6 +59,14 @@ def test_new_learners_are_the_same_on_every_side(algorithm):
         exactly(under(torch, f"target/{group}"), under(torch, f"param/{group}"))
 
 
+@pytest.mark.parametrize("side", SIDES)
+def test_each_network_starts_with_its_own_learning_rate(algorithm, side):
+    """The configuration is shared: the sides would agree on rates that are swapped."""
+    config = make_config(algorithm, actor_learning_rate=1e-3, critic_learning_rate=5e-4)
+    rates = under(Arrays(algorithm, side, config).state(), "learning_rate")
+    assert rates == {"actor": 1e-3, "critic": 5e-4}
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_state_moves_between_frameworks_without_loss(algorithm, dtype):
     first, second = (make(algorithm, side, dtype=dtype) for side in ("torch", "tf"))

@@ -130,6 +130,15 @@ def test_json_that_cannot_be_written_fails_the_run(pytester: pytest.Pytester) ->
     result.stdout.no_fnmatch_line("written: *")
 
 
+def test_json_of_an_interrupted_run_says_so(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(AGREEING + "\n\ndef test_z():\n    raise KeyboardInterrupt\n")
+    result = pytester.runpytest_subprocess("--parity-json=result.json")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    document = json.loads(Path(pytester.path, "result.json").read_text())
+    assert document["totals"]["agree"] == 1
+    assert "interrupted" in document["errors"][0]["message"]
+
+
 def test_a_path_relative_to_where_pytest_started(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         AGREEING.replace("def test", "import os\n\ndef test").replace(

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import parity
 from parity.errors import InvalidInput, ParityError, ParityMismatch, VacuousComparison
+from parity.verdict import Verdict
 
 ANYTHING = st.recursive(
     st.none()
@@ -159,3 +160,23 @@ def test_json_is_strict_where_a_difference_overflows() -> None:
     report = parity.compare(torch=np.array([1.7e308]), tf=np.array([-1.7e308]))
     document = json.loads(report.to_json(), parse_constant=pytest.fail)
     assert document["max_abs"] == "inf"
+
+
+def test_a_complex_reference_is_compared_as_such() -> None:
+    sides = {"torch": np.array([1.0, 2.0]), "tf": np.array([1.0, 2.0]) + 0.0}
+    assert parity.compare(**sides, reference=np.array([1 + 0j, 2 + 0j])).passed
+    assert not parity.compare(**sides, reference=np.array([1 + 0j, 2 + 1j])).passed
+
+
+def test_nan_throughout_proves_nothing() -> None:
+    lost = {"loss": np.full(5, np.nan), "grad": np.arange(1.0, 4.0)}
+    report = parity.compare(torch=lost, tf={n: a.copy() for n, a in lost.items()})
+    assert report.verdict is Verdict.INVALID
+    assert [p.kind for p in report.problems] == ["no-finite"]
+
+
+def test_an_empty_list_is_not_compared_away() -> None:
+    sides = [{"loss": np.array(0.5), "gradients": []} for _ in range(2)]
+    report = parity.compare(torch=sides[0], tf=sides[1])
+    assert report.verdict is Verdict.INVALID
+    assert [(p.kind, p.name) for p in report.problems] == [("empty", "gradients")]

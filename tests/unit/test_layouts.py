@@ -18,7 +18,7 @@ from parity.layouts import kind_of
 from parity.layouts.recurrent import regrouped
 
 nn = torch.nn
-B, T, H, W, D, C, O = 3, 7, 6, 5, 4, 2, 11  # pairwise distinct where it matters
+B, T, H, W, D, C, OUT = 3, 7, 6, 5, 4, 2, 11  # pairwise distinct where it matters
 
 
 @dataclass(frozen=True)
@@ -49,44 +49,50 @@ def time(torch_: Callable[[], Any], tf_: Callable[[Any], Any], **more: Any) -> K
 
 
 def sequence(layers: Any, cell: str, **options: Any) -> Any:
-    return getattr(layers, cell)(O, return_sequences=True, **options)
+    return getattr(layers, cell)(OUT, return_sequences=True, **options)
 
 
 KINDS = {
-    "dense": Kind(lambda: nn.Linear(D, O), lambda L: L.Dense(O), (B, D)),
+    "dense": Kind(lambda: nn.Linear(D, OUT), lambda L: L.Dense(OUT), (B, D)),
     "dense square": Kind(lambda: nn.Linear(D, D), lambda L: L.Dense(D), (B, D)),
     "dense no bias": Kind(
-        lambda: nn.Linear(D, O, bias=False), lambda L: L.Dense(O, use_bias=False), (B, D)
+        lambda: nn.Linear(D, OUT, bias=False), lambda L: L.Dense(OUT, use_bias=False), (B, D)
     ),
     "einsum": Kind(
-        lambda: nn.Linear(D, O),
-        lambda L: L.EinsumDense("ab,bc->ac", output_shape=O, bias_axes="c"),
+        lambda: nn.Linear(D, OUT),
+        lambda L: L.EinsumDense("ab,bc->ac", output_shape=OUT, bias_axes="c"),
         (B, D),
     ),
     "einsum reversed": Kind(
-        lambda: nn.Linear(D, O),
-        lambda L: L.EinsumDense("ab,cb->ac", output_shape=O, bias_axes="c"),
+        lambda: nn.Linear(D, OUT),
+        lambda L: L.EinsumDense("ab,cb->ac", output_shape=OUT, bias_axes="c"),
         (B, D),
     ),
-    "time distributed": time(lambda: nn.Linear(D, O), lambda L: L.TimeDistributed(L.Dense(O))),
-    "conv1d": image(lambda: nn.Conv1d(C, O, 3), lambda L: L.Conv1D(O, 3), W),
-    "conv2d": image(lambda: nn.Conv2d(C, O, (3, 2)), lambda L: L.Conv2D(O, (3, 2)), H, W),
+    "time distributed": time(lambda: nn.Linear(D, OUT), lambda L: L.TimeDistributed(L.Dense(OUT))),
+    "conv1d": image(lambda: nn.Conv1d(C, OUT, 3), lambda L: L.Conv1D(OUT, 3), W),
+    "conv2d": image(lambda: nn.Conv2d(C, OUT, (3, 2)), lambda L: L.Conv2D(OUT, (3, 2)), H, W),
     "conv2d square": image(lambda: nn.Conv2d(C, C, C), lambda L: L.Conv2D(C, C), H, W),
-    "conv3d": image(lambda: nn.Conv3d(C, O, (3, 2, 1)), lambda L: L.Conv3D(O, (3, 2, 1)), H, W, 4),
+    "conv3d": image(
+        lambda: nn.Conv3d(C, OUT, (3, 2, 1)), lambda L: L.Conv3D(OUT, (3, 2, 1)), H, W, 4
+    ),
     "conv2d grouped": image(
         lambda: nn.Conv2d(C, 6, (3, 2), groups=2), lambda L: L.Conv2D(6, (3, 2), groups=2), H, W
     ),
     "conv1d transpose": image(
-        lambda: nn.ConvTranspose1d(C, O, 3), lambda L: L.Conv1DTranspose(O, 3), W
+        lambda: nn.ConvTranspose1d(C, OUT, 3), lambda L: L.Conv1DTranspose(OUT, 3), W
     ),
     "conv2d transpose": image(
-        lambda: nn.ConvTranspose2d(C, O, (3, 2), stride=(2, 1)),
-        lambda L: L.Conv2DTranspose(O, (3, 2), strides=(2, 1)),
+        lambda: nn.ConvTranspose2d(C, OUT, (3, 2), stride=(2, 1)),
+        lambda L: L.Conv2DTranspose(OUT, (3, 2), strides=(2, 1)),
         H,
         W,
     ),
     "conv3d transpose": image(
-        lambda: nn.ConvTranspose3d(C, O, (3, 2, 1)), lambda L: L.Conv3DTranspose(O, (3, 2, 1)), 4, W, 3
+        lambda: nn.ConvTranspose3d(C, OUT, (3, 2, 1)),
+        lambda L: L.Conv3DTranspose(OUT, (3, 2, 1)),
+        4,
+        W,
+        3,
     ),
     "depthwise 1d": image(
         lambda: nn.Conv1d(C, C * 3, 3, groups=C),
@@ -129,29 +135,29 @@ KINDS = {
     ),
     "prelu": Kind(lambda: nn.PReLU(D), lambda L: L.PReLU(), (B, D)),
     "prelu 2d": image(lambda: nn.PReLU(C), lambda L: L.PReLU(shared_axes=[1, 2]), H, W),
-    "rnn": time(lambda: nn.RNN(D, O, batch_first=True), lambda L: sequence(L, "SimpleRNN")),
-    "lstm": time(lambda: nn.LSTM(D, O, batch_first=True), lambda L: sequence(L, "LSTM")),
+    "rnn": time(lambda: nn.RNN(D, OUT, batch_first=True), lambda L: sequence(L, "SimpleRNN")),
+    "lstm": time(lambda: nn.LSTM(D, OUT, batch_first=True), lambda L: sequence(L, "LSTM")),
     "lstm no bias": time(
-        lambda: nn.LSTM(D, O, batch_first=True, bias=False),
+        lambda: nn.LSTM(D, OUT, batch_first=True, bias=False),
         lambda L: sequence(L, "LSTM", use_bias=False),
     ),
-    "gru": time(lambda: nn.GRU(D, O, batch_first=True), lambda L: sequence(L, "GRU")),
+    "gru": time(lambda: nn.GRU(D, OUT, batch_first=True), lambda L: sequence(L, "GRU")),
     "lstm from a cell": time(
-        lambda: nn.LSTM(D, O, batch_first=True),
-        lambda L: L.RNN(L.LSTMCell(O), return_sequences=True),
+        lambda: nn.LSTM(D, OUT, batch_first=True),
+        lambda L: L.RNN(L.LSTMCell(OUT), return_sequences=True),
     ),
     "stacked cells": time(
-        lambda: nn.LSTM(D, O, num_layers=2, batch_first=True),
+        lambda: nn.LSTM(D, OUT, num_layers=2, batch_first=True),
         lambda L: L.RNN(
-            L.StackedRNNCells([L.LSTMCell(O), L.LSTMCell(O)]), return_sequences=True
+            L.StackedRNNCells([L.LSTMCell(OUT), L.LSTMCell(OUT)]), return_sequences=True
         ),
     ),
     "bidirectional lstm": time(
-        lambda: nn.LSTM(D, O, batch_first=True, bidirectional=True),
+        lambda: nn.LSTM(D, OUT, batch_first=True, bidirectional=True),
         lambda L: L.Bidirectional(sequence(L, "LSTM")),
     ),
     "bidirectional gru": time(
-        lambda: nn.GRU(D, O, batch_first=True, bidirectional=True),
+        lambda: nn.GRU(D, OUT, batch_first=True, bidirectional=True),
         lambda L: L.Bidirectional(sequence(L, "GRU")),
     ),
     "attention": Kind(
@@ -181,7 +187,7 @@ def made(kind: Kind, library: Any, dtype: str) -> tuple[Any, Any, np.ndarray]:
     return layer, other, x
 
 
-class with_dtype:  # noqa: N801 - stands for a module of layers
+class with_dtype:
     """The layers of a library, all made with one dtype."""
 
     def __init__(self, layers: Any, dtype: str) -> None:
@@ -263,10 +269,10 @@ def test_separate_projections_of_attention() -> None:
 
 
 def test_a_separable_convolution_holds_the_kernels_of_two() -> None:
-    other = keras.layers.SeparableConv2D(O, 3, depth_multiplier=2, dtype="float64")
+    other = keras.layers.SeparableConv2D(OUT, 3, depth_multiplier=2, dtype="float64")
     other.build((None, H, W, C))
     depthwise = nn.Conv2d(C, 2 * C, 3, groups=C, bias=False).double()
-    pointwise = nn.Conv2d(2 * C, O, 1).double()
+    pointwise = nn.Conv2d(2 * C, OUT, 1).double()
     slots = {s.path: s for s in weights.slots(other)}
     for prefix, layer in (("depthwise", depthwise), ("pointwise", pointwise)):
         for slot in weights.slots(layer):

@@ -52,3 +52,8 @@ def test_module_names() -> None:
         "Box2D",
         "else",
     ]
+
+
+def test_a_gpu_can_be_required_and_is_no_package() -> None:
+    assert parse_required("torch,GPU") == ("torch", "gpu")
+    assert missing(("gpu", "no_such_package")) == ("no_such_package",)
