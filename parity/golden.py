@@ -7,8 +7,9 @@ stand in for the other.
 
 A file holds one case of one check: the reference in float64 and each side's CPU run in float32 and
 float64, as entries ``<dtype>/<side>/<name>`` of one trace. (Checks that force a state on the sides
-round it in a float32 run, so the reference is another there; elsewhere it is stored once.) ``MANIFEST.json`` beside them says what
-each file is and where it was made. The harness reads them; one script of the repository writes.
+round it in a float32 run, so the reference is another there; elsewhere it is stored once.)
+``MANIFEST.json`` beside them says what each file is and where it was made. The harness reads them;
+one script of the repository writes.
 """
 
 from __future__ import annotations

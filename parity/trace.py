@@ -194,9 +194,7 @@ def join(*parts: str) -> str:
     return SEPARATOR.join(part for part in parts if part)
 
 
-def flatten(
-    tree: Any, prefix: str = "", *, keep_empty: bool = False
-) -> Iterator[tuple[str, Any]]:
+def flatten(tree: Any, prefix: str = "", *, keep_empty: bool = False) -> Iterator[tuple[str, Any]]:
     """Yield ``(path, leaf)`` of nested mappings, sequences, named tuples and dataclasses.
 
     ``None`` leaves are left out; a leaf at the top is named ``value``. Empty containers vanish,

@@ -53,7 +53,9 @@ class Seen:
     def family(self) -> str:
         """``layers``, ``losses``, ``optimizers``, ``initializers`` or ``regularizers``."""
         names = ("layers", "losses", "optimizers", "initializers", "regularizers")
-        return next(n for n, base in zip(names, _BASES, strict=True) if isinstance(self.value, base))
+        return next(
+            n for n, base in zip(names, _BASES, strict=True) if isinstance(self.value, base)
+        )
 
     @property
     def label(self) -> str:

@@ -54,11 +54,13 @@ class Traced(np.ndarray):
 
         def run(given: Sequence[Any] | None = None, op: str | None = None) -> Any:
             function = ufunc if op is None else getattr(np, _BACK[op])
-            return getattr(function, method)(*(plain if given is None else given), **kwargs)
+            values = plain if given is None else [_plain(x) for x in given]
+            return getattr(function, method)(*values, **kwargs)
 
         names = NAMES if method == "__call__" else _REDUCED
         op = names.get(ufunc.__name__, f"np.{ufunc.__name__}")
-        result = _told(op, plain, run, sys._getframe(1))
+        # the arrays themselves, not views: what was made from what is known by identity
+        result = _told(op, list(inputs), run, sys._getframe(1))
         if targets is not None:
             for target, value in zip(targets, result if ufunc.nout > 1 else [result], strict=True):
                 target[...] = value
@@ -70,10 +72,10 @@ class Traced(np.ndarray):
         named = {k: _deep(v) for k, v in kwargs.items()}
 
         def run(given: Sequence[Any] | None = None, op: str | None = None) -> Any:
-            return func(*(plain if given is None else given), **named)
+            return func(*(plain if given is None else [_deep(x) for x in given]), **named)
 
         op = _FUNCTIONS.get(func.__name__, f"np.{func.__name__}")
-        return _told(op, list(plain), run, sys._getframe(1))
+        return _told(op, list(args), run, sys._getframe(1))
 
 
 def _told(op: str, inputs: list[Any], run: Callable[..., Any], frame: FrameType) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from parity.backends.tf_intercept import PASS, Edit, OpCall
+from parity.backends.tf_intercept import PASS, Edit, OpCall, as_tensors
 from parity.debug.sites import Site
 
 Change = Callable[[OpCall], Any]
@@ -56,7 +56,7 @@ def instead(function: Callable[..., Any]) -> Change:
     """Compute something else from the operands."""
 
     def change(call: OpCall) -> Any:
-        return function(*(tensor(x) for x in call.inputs))
+        return function(*tensors(call))
 
     return change
 
@@ -70,7 +70,7 @@ def bypass(operand: int) -> Change:
     return change
 
 
-def operand(index: int, value: Callable[[OpCall], Any]) -> Change:
+def operand(index: int, value: Callable[..., Any]) -> Change:
     """Another value for one operand."""
 
     def change(call: OpCall) -> Any:
@@ -107,6 +107,15 @@ def tensor(value: Any) -> Any:
     return value if isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
 
 
+def tensors(call: OpCall) -> list[Any]:
+    """The operands as tensors, numbers among them in the dtype of the others."""
+    if call.plain is not None:
+        like = next((x.dtype for x in call.inputs if isinstance(x, np.ndarray)), None)
+        return [tensor(x) if isinstance(x, np.ndarray) else tf.constant(x, like)
+                for x in call.inputs]  # fmt: skip
+    return as_tensors(call.op, call.inputs)
+
+
 def constant_like(value: float, old: Any) -> Any:
     """A number in the form in which the old one was given."""
     if isinstance(old, tf.Tensor):
@@ -134,7 +143,7 @@ def finite_gradient(operation: Callable[..., Any]) -> Callable[..., Any]:
     """The same values; where the gradient would be NaN or infinite it is zero."""
 
     def function(*operands: Any) -> Any:
-        @tf.custom_gradient
+        @tf.custom_gradient  # type: ignore[untyped-decorator]
         def inner(*xs: Any) -> Any:
             with tf.GradientTape() as tape:
                 tape.watch(xs)

@@ -21,7 +21,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.framework import op_def_registry
 
-from parity.backends import numpy_intercept
+from parity.backends import numpy_draws, numpy_intercept
 from parity.debug.sites import Site, chain_of
 
 PASS = object()
@@ -228,7 +228,8 @@ def _regrouped(op: str, inputs: Sequence[Any], attrs: Any) -> list[Any]:
     definition: OpDef | None = op_def_registry.get(op)
     if definition is None:
         return list(inputs)
-    named, rest, found = _pairs(attrs), list(inputs), []
+    named, rest = _pairs(attrs), list(inputs)
+    found: list[Any] = []
     for argument in definition.input_arg:
         length = named.get(argument.number_attr) if argument.number_attr else None
         if length is None and argument.number_attr:
@@ -293,7 +294,7 @@ def intercept(
     execute.execute = slow
     execute.record_gradient = session.recorded
     try:
-        with listener:
+        with listener, numpy_draws.drawing():
             yield session
     finally:
         pywrap_tfe.TFE_Py_FastPathExecute = _fast

@@ -20,7 +20,7 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from parity.backends import numpy_intercept
+from parity.backends import numpy_draws, numpy_intercept
 from parity.debug.sites import Site, chain_of
 
 _LIMIT = 20_000
@@ -144,7 +144,7 @@ def intercept() -> Iterator[TorchRecord]:
     record.calls = recorder.calls
     try:
         listener = numpy_intercept.listening(_NumpyListener(recorder.calls))
-        with recorder, _initialisers(record), listener:
+        with recorder, _initialisers(record), listener, numpy_draws.drawing():
             yield record
     finally:
         for hook in hooks:

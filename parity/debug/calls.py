@@ -37,12 +37,14 @@ class Outcome:
         style: ``tensors`` or ``arrays``: what the function was called with.
         without: inputs to which no gradient flows.
         events: operands that silently broadcast into something larger.
+        differentiable: what came out are tensors of the framework.
     """
 
     trace: Trace
     style: str
     without: set[str] = field(default_factory=set)
     events: list[Broadcast] = field(default_factory=list)
+    differentiable: bool = False
 
 
 @dataclass
@@ -129,7 +131,8 @@ class Caller:
             dtype=dtype,
         )
         without = {n for n, g in gradients.items() if g is None}
-        return Outcome(_trace(outputs, gradients, self.side), style, without)
+        trace = _trace(outputs, gradients, self.side)
+        return Outcome(trace, style, without, differentiable=_tensors(outputs, self.side))
 
     def made(self, dtype: str, inputs: Arrays) -> Callable[..., Any]:
         """The function itself; a fresh one where there is a factory."""
@@ -143,7 +146,8 @@ class Caller:
 
 def watched(caller: Caller, inputs: Arrays, dtype: str, *, prefer: str = TENSORS) -> Outcome:
     """Call it with an eye on operands that silently broadcast."""
-    backend, events = get_backend(caller.side), []
+    backend = get_backend(caller.side)
+    events: list[Broadcast] = []
 
     @contextmanager
     def watch() -> Iterator[None]:
@@ -225,6 +229,12 @@ def _module(subject: Subject, dtype: str, inputs: Arrays) -> Any:
     if made.module is None:
         raise InvalidInput(f"{subject.label}: no float64 twin ({made.reason})")
     return made.module
+
+
+def _tensors(outputs: Any, side: str) -> bool:
+    """Whether what came out still belongs to the framework, and so has a gradient."""
+    module = sys.modules["torch" if side == "torch" else "tensorflow"]
+    return all(isinstance(leaf, module.Tensor) for _, leaf in flatten(outputs))
 
 
 def _trace(outputs: Any, gradients: Mapping[str, Any], side: str) -> Trace:

@@ -68,7 +68,8 @@ def check(
     if pair["torch"].kind == "optimizer":
         from parity.debug.optimizers import check_optimizers
 
-        return check_optimizers(pair, arrays and arrays["torch"], steps=steps, seed=seed)
+        given = None if arrays is None else arrays["torch"]
+        return check_optimizers(pair, given, steps=steps, seed=seed)
     if arrays is None:
         if not all(takes_nothing(subject.value) for subject in pair.values()):
             raise InvalidInput("a check of modules or functions needs inputs")
@@ -107,4 +108,4 @@ def _inputs(inputs: Any) -> dict[str, dict[str, np.ndarray]]:
     if isinstance(inputs, Mapping) and set(inputs) == set(SIDES):
         return {side: as_arrays(inputs[side], f"inputs of {side}") for side in SIDES}
     arrays = as_arrays(inputs)
-    return {side: arrays for side in SIDES}
+    return dict.fromkeys(SIDES, arrays)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from parity.checks.function import broadcast_problem
-from parity.debug.calls import ARRAYS, TENSORS, Caller, Outcome, watched
+from parity.debug.calls import TENSORS, Caller, Outcome, watched
 from parity.debug.modules import SIDES
 from parity.debug.rounding import rounding_tolerances
 from parity.debug.subjects import Subject
@@ -68,7 +68,9 @@ def check_functions(
         "no_float64": missing,
     }
     if callers["tf"].swapped:
-        subject["order"] = "the loss of Keras is given (y_true, y_pred), the inputs being the reverse"
+        subject["order"] = (
+            "the loss of Keras is given (y_true, y_pred), the inputs being the reverse"
+        )
     report = base.report
     if wide is None and base.dtype == "float32":
         report = _report(base.traces, base.report.problems, "float32", bounded=True)
@@ -113,7 +115,9 @@ def run(callers: Mapping[str, Caller], inputs: Inputs, dtype: str) -> Run:
         prefer = outcomes[side].style
     traces = comparable(outcomes, inputs["torch"])
     grown = [
-        broadcast_problem(side, "output", event) for side in SIDES for event in outcomes[side].events
+        broadcast_problem(side, "output", event)
+        for side in SIDES
+        for event in outcomes[side].events
     ]
     problems = [*_one_sided(grown), *_gradients_missing(outcomes)]
     name = "float64" if dtype == "given" else dtype
@@ -146,11 +150,13 @@ def comparable(
 ) -> dict[str, Trace]:
     """Both traces under one set of names, in dtypes that can be compared."""
     own = {s: [n for n in o.trace if n.startswith("output/")] for s, o in outcomes.items()}
-    numbered = own["torch"] != own["tf"] and len(own["torch"]) == len(own["tf"]) and (
-        set(own["torch"]) != set(own["tf"])
+    numbered = (
+        own["torch"] != own["tf"]
+        and len(own["torch"]) == len(own["tf"])
+        and (set(own["torch"]) != set(own["tf"]))
     )
     floating = any(a.dtype.kind == "f" for a in inputs.values())
-    both = all(o.style == TENSORS for o in outcomes.values())
+    both = all(o.style == TENSORS and o.differentiable for o in outcomes.values())
     traces = {}
     for side, outcome in outcomes.items():
         other = outcomes["tf" if side == "torch" else "torch"]
@@ -192,7 +198,11 @@ def _gradients_missing(outcomes: Mapping[str, Outcome]) -> list[Problem]:
         other = outcomes["tf" if side == "torch" else "torch"]
         for name in sorted(outcome.without - other.without):
             gradient = other.trace[f"grad/{name}"] if f"grad/{name}" in other.trace else None
-            if gradient is not None and np.any(gradient) and other.style != ARRAYS:
+            if (
+                gradient is not None
+                and np.any(gradient)
+                and (outcome.differentiable and other.differentiable)
+            ):
                 details = {"side": side, "input": name, "found": "none", "wanted": "some"}
                 found.append(Problem("gradient", f"grad/{name}", details))
     return found

@@ -148,7 +148,8 @@ def _backward(pair: Pair, match: Match) -> Fault | None:
         (a, b if b is None else axes.to_torch(b, match.input_order))
         for a, b in zip(left.inputs, right.inputs, strict=False)
     ]
-    pairs += [(a, right.parameters.get(name)) for name, a in left.parameters.items()]
+    if not match.input_order.startswith(axes.FLAT):  # whose kernel has its rows elsewhere
+        pairs += [(a, right.parameters.get(name)) for name, a in left.parameters.items()]
     for a, b in pairs:
         if a is None or b is None or a.shape != np.shape(b):
             continue

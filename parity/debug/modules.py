@@ -184,6 +184,8 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
             continue
         if b is not None and a is not None and b.size == a.size:
             b = b.reshape(a.shape)
+            if moved.rows is not None:
+                b = b[np.argsort(moved.rows)]
         elif a is not None and b is not None and a.shape == (1,):
             continue  # one slope against many: no gradient corresponds
         a, b = _filled(a, b)

@@ -121,7 +121,8 @@ def float64_policy(like: Any) -> Iterator[None]:
 @contextmanager
 def _exact_constants() -> Iterator[None]:
     """TensorFlow and Keras cast Python numbers (0.999, a learning rate) by way of float32."""
-    owners = [sys.modules.get(n) for n in ("keras.src.backend.tensorflow.core", "tensorflow")]
+    names = ("keras.src.backend.tensorflow.core", "tensorflow")
+    owners: list[Any] = [sys.modules.get(name) for name in names]
     kept = [(owner, owner.cast) for owner in owners if hasattr(owner, "cast")]
 
     def exact(cast: Callable[..., Any]) -> Callable[..., Any]:
@@ -147,8 +148,10 @@ def _is_keras2(value: Any) -> bool:
 
 def _copy_weights(source: Any, target: Any) -> None:
     """Same class, same config: the weights stand in the same order. Shapes are checked anyway."""
-    values = [np.asarray(w, dtype=np.float64) if np.asarray(w).dtype.kind == "f" else np.asarray(w)
-              for w in source.get_weights()]
+    values = [
+        np.asarray(w, dtype=np.float64) if np.asarray(w).dtype.kind == "f" else np.asarray(w)
+        for w in source.get_weights()
+    ]
     have: Sequence[Any] = target.get_weights()
     if [np.shape(v) for v in values] != [np.shape(v) for v in have]:
         raise ValueError(

@@ -135,7 +135,7 @@ def expression(code: CodeType, instruction: int) -> str:
     if positions is None:
         return whole
     first, last, start, end = next(islice(positions(), instruction // 2, None), (None,) * 4)
-    if None in (first, last, start, end) or first != last:
+    if first is None or start is None or end is None or first != last:
         return whole
     line = linecache.getline(code.co_filename, first).encode()
     return line[start:end].decode(errors="replace").strip() or whole

@@ -48,9 +48,7 @@ def load(target: str) -> Any:
     """
     path, separator, name = target.rpartition(":")
     if not separator or not path or not name:
-        raise InvalidInput(
-            f"{target!r}: name a side as file.py:name or package.module:name"
-        )
+        raise InvalidInput(f"{target!r}: name a side as file.py:name or package.module:name")
     module = _load_file(Path(path)) if path.endswith(".py") else _load_module(path)
     value: Any = module
     for part in name.split("."):

@@ -102,8 +102,10 @@ def unwrapped(function: Any) -> Any:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (bool, int, float)) or (
-        type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and
-        getattr(value, "dtype", None) is not None and value.dtype.kind in "biuf"
+        type(value).__module__ == "numpy"
+        and getattr(value, "shape", None) == ()
+        and getattr(value, "dtype", None) is not None
+        and value.dtype.kind in "biuf"
     )
 
 

@@ -63,8 +63,10 @@ def _loses(value: Any) -> bool:
     from parity.backends import tf_edits as edits
 
     given = edits.array(value.call.inputs[0])
-    return given is not None and given.dtype.kind in "f" and (
-        value.array.dtype.itemsize < given.dtype.itemsize or value.array.dtype.kind in "iu"
+    return (
+        given is not None
+        and given.dtype.kind in "f"
+        and (value.array.dtype.itemsize < given.dtype.itemsize or value.array.dtype.kind in "iu")
     )
 
 
@@ -79,8 +81,18 @@ def float32_inside(bench: Bench) -> tuple[str, float, float] | None:
     bound = float32_rounding_bound(float(np.max(np.abs(a))) if a.size else 1.0)
     if error > bound:
         return None
-    narrow = next((v for v in bench.ours if v.call is not None and v.op != "input"
-                   and not v.backward and v.array.dtype == np.float32 and v.array.size > 0), None)
+    narrow = next(
+        (
+            v
+            for v in bench.ours
+            if v.call is not None
+            and v.op != "input"
+            and not v.backward
+            and v.array.dtype == np.float32
+            and v.array.size > 0
+        ),
+        None,
+    )
     if narrow is None and not _float32_constant(bench):
         return None
     return (narrow.place if narrow is not None else _float32_constant(bench)), error, bound
@@ -94,14 +106,19 @@ def _float32_constant(bench: Bench) -> str:
     for value in bench.ours:
         if value.call is None or value.backward or value.array.dtype != np.float64:
             continue
+        numbers = [a for a in value.call.attributes.values() if isinstance(a, float)]
+        if any(a != float(np.float32(a)) for a in numbers):
+            return value.place or value.op  # settings of operations are float32
         for operand in value.call.inputs:
             array = edits.array(operand)
             if id(operand) in made or array is None or array.dtype.kind != "f" or array.size != 1:
                 continue
             number = float(array.reshape(-1)[0])
             short = float(f"{number:.6g}")
-            if number == float(np.float32(number)) and number != short and not float(
-                number * 1024
-            ).is_integer():
+            if (
+                number == float(np.float32(number))
+                and number != short
+                and not float(number * 1024).is_integer()
+            ):
                 return value.place or value.op
     return ""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray
-Member = tuple[str, Callable[[Array], Array]]
+Member = tuple[str, Callable[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def _median(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
             n = s.shape[-1 if axis is None else axis]
             low, high = (np.take(s, i, axis=-1 if axis is None else axis)
                          for i in ((n - 1) // 2, n // 2))  # fmt: skip
-            return {"lower": low, "upper": high, "mean": (low + high) / 2}[which]
+            return np.asarray({"lower": low, "upper": high, "mean": (low + high) / 2}[which])
 
         return function
 
@@ -59,11 +59,13 @@ def _spread(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
                 continue
             over = f"n - {ddof}" if ddof else "n"
             for keep in (False, True):
-                yield f"divided by {over}", lambda a, d=ddof, k=axis, e=keep: np.var(
-                    a, axis=k, ddof=d, keepdims=e
+                yield (
+                    f"divided by {over}",
+                    lambda a, d=ddof, k=axis, e=keep: np.var(a, axis=k, ddof=d, keepdims=e),
                 )
-                yield f"root, divided by {over}", lambda a, d=ddof, k=axis, e=keep: np.std(
-                    a, axis=k, ddof=d, keepdims=e
+                yield (
+                    f"root, divided by {over}",
+                    lambda a, d=ddof, k=axis, e=keep: np.std(a, axis=k, ddof=d, keepdims=e),
                 )
 
 
@@ -72,11 +74,17 @@ def _nested(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
         for keep in (False, True):
             yield "over both axes at once", lambda a, k=axes, e=keep: np.var(a, axis=k, keepdims=e)
             for first, second in (axes, axes[::-1]):
-                yield "one axis after the other", lambda a, p=first, q=second, e=keep: _squeeze(
-                    np.var(np.var(a, axis=p, keepdims=True), axis=q, keepdims=True), (p, q), e
+                yield (
+                    "one axis after the other",
+                    lambda a, p=first, q=second, e=keep: _squeeze(
+                        np.var(np.var(a, axis=p, keepdims=True), axis=q, keepdims=True), (p, q), e
+                    ),
                 )
-                yield "the mean of the variances", lambda a, p=first, q=second, e=keep: _squeeze(
-                    np.mean(np.var(a, axis=p, keepdims=True), axis=q, keepdims=True), (p, q), e
+                yield (
+                    "the mean of the variances",
+                    lambda a, p=first, q=second, e=keep: _squeeze(
+                        np.mean(np.var(a, axis=p, keepdims=True), axis=q, keepdims=True), (p, q), e
+                    ),
                 )
 
 
@@ -94,14 +102,16 @@ def _clip(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
 
 def _scale(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
     yield "as it is", lambda a: a
-    for low, high in facts["bounds"]:
+    for low, high in facts["input_bounds"]:
         if np.any(np.asarray(high) <= np.asarray(low)):
             continue
-        yield "mapped from its bounds to [-1, 1]", lambda a, lo=low, hi=high: (
-            2 * (a - lo) / (hi - lo) - 1
+        yield (
+            "mapped from its bounds to [-1, 1]",
+            lambda a, lo=low, hi=high: 2 * (a - lo) / (hi - lo) - 1,
         )
-        yield "mapped from [-1, 1] to its bounds", lambda a, lo=low, hi=high: (
-            lo + (a + 1) * (hi - lo) / 2
+        yield (
+            "mapped from [-1, 1] to its bounds",
+            lambda a, lo=low, hi=high: lo + (a + 1) * (hi - lo) / 2,
         )
         yield "mapped from its bounds to [0, 1]", lambda a, lo=low, hi=high: (a - lo) / (hi - lo)
     for number in (255.0, 127.5, 128.0):
@@ -115,22 +125,29 @@ def _returns(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
         for axis in range(x.ndim):
             make = _reverse_sum(discount, axis)
             yield "return-to-go" + said, make
-            yield "the whole return at every step" + said, lambda a, f=make, k=axis: (
-                np.broadcast_to(np.take(f(a), [0], axis=k), a.shape).copy()
+            yield (
+                "the whole return at every step" + said,
+                lambda a, f=make, k=axis: np.broadcast_to(
+                    np.take(f(a), [0], axis=k), a.shape
+                ).copy(),
             )
             yield "return-to-go from the next step on" + said, lambda a, f=make, k=axis: f(a) - a
-            yield "discounted from the start of the episode" + said, lambda a, g=discount, k=axis: (
-                np.flip(np.cumsum(np.flip(a * _powers(g, a, k), k), k), k)
+            yield (
+                "discounted from the start of the episode" + said,
+                lambda a, g=discount, k=axis: np.flip(
+                    np.cumsum(np.flip(a * _powers(g, a, k), k), k), k
+                ),
             )
-            yield "summed forwards" + said, lambda a, g=discount, k=axis: np.flip(
-                _reverse_sum(g, k)(np.flip(a, k)), k
+            yield (
+                "summed forwards" + said,
+                lambda a, g=discount, k=axis: np.flip(_reverse_sum(g, k)(np.flip(a, k)), k),
             )
 
 
 def _powers(discount: float, a: Array, axis: int) -> Array:
     shape = [1] * a.ndim
     shape[axis] = a.shape[axis]
-    return np.power(discount, np.arange(a.shape[axis])).reshape(shape)
+    return np.asarray(np.power(discount, np.arange(a.shape[axis])).reshape(shape))
 
 
 def _reverse_sum(discount: float, axis: int) -> Callable[[Array], Array]:
@@ -187,14 +204,24 @@ def _standardised(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
             if n - ddof < 1:
                 continue
             for epsilon in (0.0, 1e-8, *facts["epsilons"]):
-                yield f"standardised{over}, with n - {ddof}", lambda a, k=axis, d=ddof, e=epsilon: (
-                    (a - a.mean(axis=k, keepdims=True)) / (a.std(axis=k, ddof=d, keepdims=True) + e)
+                yield (
+                    f"standardised{over}, with n - {ddof}",
+                    lambda a, k=axis, d=ddof, e=epsilon: (
+                        (a - a.mean(axis=k, keepdims=True))
+                        / (a.std(axis=k, ddof=d, keepdims=True) + e)
+                    ),
                 )
-                yield f"divided by its deviation{over}, with n - {ddof}", (
-                    lambda a, k=axis, d=ddof, e=epsilon: a / (a.std(axis=k, ddof=d, keepdims=True) + e)
+                yield (
+                    f"divided by its deviation{over}, with n - {ddof}",
+                    (
+                        lambda a, k=axis, d=ddof, e=epsilon: (
+                            a / (a.std(axis=k, ddof=d, keepdims=True) + e)
+                        )
+                    ),
                 )
-        yield "scaled to [0, 1]" + over, lambda a, k=axis: (
-            (a - a.min(axis=k, keepdims=True)) / np.ptp(a, axis=k, keepdims=True)
+        yield (
+            "scaled to [0, 1]" + over,
+            lambda a, k=axis: (a - a.min(axis=k, keepdims=True)) / np.ptp(a, axis=k, keepdims=True),
         )
 
 
@@ -202,8 +229,9 @@ def _argument(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
     for axis in _axes(x):
         yield "the first of the largest", lambda a, k=axis: np.argmax(a, axis=k)
         if axis is not None:
-            yield "the last of the largest", lambda a, k=axis: (
-                a.shape[k] - 1 - np.argmax(np.flip(a, k), axis=k)
+            yield (
+                "the last of the largest",
+                lambda a, k=axis: a.shape[k] - 1 - np.argmax(np.flip(a, k), axis=k),
             )
         yield "the first of the smallest", lambda a, k=axis: np.argmin(a, axis=k)
 
@@ -219,8 +247,9 @@ def _ordering(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
     if x.ndim == 2:
         yield "transposed", lambda a: a.T
     for first, second in combinations(range(x.ndim), 2):
-        yield f"axes {first} and {second} exchanged", lambda a, p=first, q=second: (
-            np.swapaxes(a, p, q)
+        yield (
+            f"axes {first} and {second} exchanged",
+            lambda a, p=first, q=second: np.swapaxes(a, p, q),
         )
 
 
@@ -238,13 +267,47 @@ def _logarithms(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
         yield name, function
 
 
+def _activations(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
+    from math import erf
+
+    normal = np.vectorize(lambda v: 0.5 * (1 + erf(v / np.sqrt(2))))
+    yield "as it is", lambda a: a
+    yield "relu", lambda a: np.maximum(a, 0)
+    yield "exact gelu", lambda a: a * normal(a) if a.size <= 4096 else a
+    yield (
+        "gelu by tanh",
+        lambda a: 0.5 * a * (1 + np.tanh(np.sqrt(2 / np.pi) * (a + 0.044715 * a**3))),
+    )
+    yield "gelu by sigmoid", lambda a: a / (1 + np.exp(-1.702 * a))
+    yield "swish", lambda a: a / (1 + np.exp(-a))
+    yield "sigmoid", lambda a: 1 / (1 + np.exp(-a))
+    yield "tanh", np.tanh
+    yield "softplus", lambda a: np.logaddexp(0, a)
+    yield "hard sigmoid (relu6(x + 3) / 6)", lambda a: np.clip(a + 3, 0, 6) / 6
+    yield "hard sigmoid (0.2 x + 0.5)", lambda a: np.clip(0.2 * a + 0.5, 0, 1)
+    yield "hard swish", lambda a: a * np.clip(a + 3, 0, 6) / 6
+    yield "softsign", lambda a: a / (1 + np.abs(a))
+    yield "elu", lambda a: np.where(a > 0, a, np.expm1(np.minimum(a, 0)))
+    yield (
+        "selu",
+        lambda a: (
+            1.0507009873554805 * np.where(a > 0, a, 1.6732632423543772 * np.expm1(np.minimum(a, 0)))
+        ),
+    )
+    yield "mish", lambda a: a * np.tanh(np.logaddexp(0, a))
+    for slope in (0.01, 0.1, 0.2, 0.3, 0.25, 0.05):
+        yield f"leaky relu with slope {slope:g}", lambda a, s=slope: np.where(a > 0, a, s * a)
+    yield "relu6", lambda a: np.clip(a, 0, 6)
+
+
 def _percentiles(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
     methods: list[Any] = ["linear", "lower", "higher", "nearest", "midpoint"]
     for axis in _axes(x):
         for q in (5, 10, 25, 50, 75, 90, 95):
             for method in methods:
-                yield f"percentile {q}, {method}", lambda a, k=axis, p=q, m=method: np.percentile(
-                    a, p, axis=k, method=m
+                yield (
+                    f"percentile {q}, {method}",
+                    lambda a, k=axis, p=q, m=method: np.percentile(a, p, axis=k, method=m),
                 )
 
 
@@ -257,6 +320,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("clipped-value", _clip),
     Family("rounding-mode", _rounding),
     Family("ties", _argument),
+    Family("other-activation", _activations),
     Family("norm-kind", _norms),
     Family("reduction-axis", _reductions),
     Family("normalisation", _standardised),

@@ -10,6 +10,7 @@ import numpy as np
 from parity.debug.calls import Caller
 from parity.debug.functions import Inputs, Run
 from parity.diagnose import (
+    clipping,
     dtypes,
     gradients,
     layouts,
@@ -18,7 +19,9 @@ from parity.diagnose import (
     objects,
     operations,
     optimizers,
+    ordering,
     relations,
+    simulate,
     state,
     terms,
     values,
@@ -41,9 +44,7 @@ def explain_functions(
     targets = None
     if report.verdict is Verdict.DIVERGE and not any(p.kind == "gradient" for p in report.problems):
         targets = {entry.name for entry in report.failing}
-    bench = Bench(
-        callers, inputs, wide if wide is not None and differs else base, targets=targets
-    )
+    bench = Bench(callers, inputs, wide if wide is not None and differs else base, targets=targets)
     if bench.before.first is None:
         return report
     causes = _causes(bench)
@@ -129,7 +130,7 @@ def thorough_tiers(bench: Bench) -> list[Tier]:
         [operations.bypasses, values.named_factors, terms.combined],
         [operations.wraps, operations.given_raw, terms.reordered],
         [objects.solved_settings, values.solved_constants],
-        [masks.masks, objects.initialisers],
+        [masks.masks, objects.initialisers, ordering.updates],
         [values.factors, values.solved_operands],
         [masks.shifts, masks.operands],
         [terms.replaced],
@@ -171,9 +172,39 @@ def _float32(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool]:
     return [as_cause(bench, direct, [])], None, True
 
 
+def _clipped(bench: Bench) -> Direct | None:
+    """Gradients that the two sides clip in different ways before the first step."""
+    if not bench.torch_steps or not bench.keras_steps:
+        return None
+    torch_step, keras_step = bench.torch_steps[0], bench.keras_steps[0]
+    order = optimizers.paired(torch_step.before, keras_step.before)
+    if order is None or any(g is None for g in [*torch_step.gradients, *keras_step.gradients]):
+        return None
+    torch = [np.asarray(g, dtype=np.float64) for g in torch_step.gradients]
+    raw = [np.asarray(keras_step.gradients[j], dtype=np.float64) for j in order]
+    rules = [optimizers.keras_rule_of(keras_step, j) for j in order]
+    known = [rule for rule in rules if rule is not None]
+    clipped = simulate.clip(known, raw) if len(known) == len(rules) else raw
+    tf = [g for g in clipped if g is not None]
+    numbers = [abs(v) for _, v in values.torch_numbers(bench) if v]
+    numbers += [abs(float(c.value)) for c in values.tf_constants(bench) if c.value]
+    numbers += [rule.clip[1] for rule in rules if rule is not None and rule.clip is not None]
+    backward = [v.array for v in bench.ours if v.backward]
+    raws = clipping.raw_candidates(raw, backward, [raw])
+    found = clipping.compare(raws, torch, tf, list(dict.fromkeys(numbers))[:30], bench.bound_dtype)
+    if found is None:
+        return None
+    facts = {"torch": found.torch, "tf": found.tf, "bound": found.bound}
+    return Direct("gradient-clipping", facts, found.after, 0.3)
+
+
 def _optimizers(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool]:
     """Optimizers inside the functions, simulated from the gradients that they were given."""
     causes = []
+    causes += [as_cause(bench, direct) for direct in ordering.handwritten(bench)]
+    clip = _clipped(bench)
+    if clip is not None:
+        causes.append(as_cause(bench, clip))
     for torch, tf, comparison in optimizers.explanations(
         bench.torch_steps, bench.keras_steps, bench.bound_dtype
     ):

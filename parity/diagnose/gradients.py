@@ -21,12 +21,19 @@ def only_gradients(bench: Bench) -> bool:
     if name.startswith("grad/") or "grad" in name.lower():
         return True
     array = bench.tf[name] if name in bench.tf else None
-    return array is not None and any(
-        v.backward and v.array.shape == array.shape and np.array_equal(v.array, array)
-        for v in bench.ours
-    ) and not any(
-        not v.backward and v.array.shape == array.shape and np.array_equal(v.array, array)
-        and v.op not in ("Identity", "input") for v in bench.ours
+    return (
+        array is not None
+        and any(
+            v.backward and v.array.shape == array.shape and np.array_equal(v.array, array)
+            for v in bench.ours
+        )
+        and not any(
+            not v.backward
+            and v.array.shape == array.shape
+            and np.array_equal(v.array, array)
+            and v.op not in ("Identity", "input")
+            for v in bench.ours
+        )
     )
 
 
@@ -119,8 +126,7 @@ def _finite_gradient(call: Any) -> Any:
     def operation(*xs: Any) -> Any:
         return call.run(list(xs))
 
-    floats = [edits.tensor(x) for x in call.inputs]
-    return edits.finite_gradient(operation)(*floats)
+    return edits.finite_gradient(operation)(*edits.tensors(call))
 
 
 def _conventions(
@@ -140,7 +146,11 @@ def _conventions(
         yield "tie-gradient", edits.instead(shared), {"wanted": "shared", "was": "first"}
         second = edits.instead(lambda a, b: (tf.maximum if larger else tf.minimum)(b, a))
         yield "tie-gradient", second, {"wanted": "second", "was": "first"}
-        yield "clip-gradient", edits.instead(_open_clip(larger)), {"wanted": "open", "was": "closed"}
+        yield (
+            "clip-gradient",
+            edits.instead(_open_clip(larger)),
+            {"wanted": "open", "was": "closed"},
+        )
     elif op in ("Max", "Min"):
         yield "tie-gradient", _gathered(op == "Max"), {"wanted": "one", "was": "shared"}
     elif op in ("Relu", "Relu6"):
@@ -215,4 +225,3 @@ def _is_zero(value: Any) -> bool:
 
     array = edits.array(value)
     return array is not None and array.size > 0 and not np.any(array)
-

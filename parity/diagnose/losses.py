@@ -76,7 +76,7 @@ def _log_guards() -> dict[str, Callable[[Any], Any]]:
         safe = tf.where(x > 0, x, tf.ones_like(x))
         return tf.where(x > 0, tf.maximum(tf.math.log(safe), -100.0), -100.0 * tf.ones_like(x))
 
-    found: dict[str, Callable[[Any], Any]] = {
+    found: dict[str, Callable[..., Any]] = {
         "none": tf.math.log,
         "max(log p, -100)": clamped,
     }

@@ -95,9 +95,7 @@ def _binary(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
     """Arrays of zeros and ones: inputs, pairs of them, and values made on the way."""
     from parity.backends import tf_edits as edits
 
-    inputs = {
-        n: np.asarray(a) for n, a in bench.inputs["tf"].items() if _is_binary(np.asarray(a))
-    }
+    inputs = {n: np.asarray(a) for n, a in bench.inputs["tf"].items() if _is_binary(np.asarray(a))}
     for name, array in bench.inputs["tf"].items():
         held = np.asarray(array)
         if held.dtype.kind in "iu" and held.size > 1 and not _is_binary(held):
@@ -117,9 +115,10 @@ def _binary(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
         if site.op in ("Identity", "ReadVariableOp") or any(a.ndim == 0 for a in arrays[:1]):
             if not (arrays and arrays[0].ndim == 0 and len(arrays) > 1):
                 continue
-        if all(set(np.unique(a)) <= {0, 1} for a in arrays) and len(
-            {float(x) for a in arrays for x in np.unique(a)}
-        ) == 2:
+        if (
+            all(set(np.unique(a)) <= {0, 1} for a in arrays)
+            and len({float(x) for a in arrays for x in np.unique(a)}) == 2
+        ):
             yield site.source or site.op, arrays[0].shape, edits.latest(site)
 
 
@@ -209,8 +208,10 @@ def operands(bench: Bench) -> Iterator[Hypothesis]:
             if array is None or array.dtype.kind != "f" or array.ndim == 0:
                 continue
             for name, other in inputs.items():
-                if other.shape == array.shape and other.dtype.kind == "f" and not np.array_equal(
-                    other.astype(array.dtype), array
+                if (
+                    other.shape == array.shape
+                    and other.dtype.kind == "f"
+                    and not np.array_equal(other.astype(array.dtype), array)
                 ):
                     yield _substituted(site, index, name, bench.input(name))
             for source in order[: order.index(site)]:
@@ -248,6 +249,7 @@ def shifts(bench: Bench) -> Iterator[Hypothesis]:
             if value.array.shape[axis] < 2:
                 continue
             for name, function in _SHIFTS.items():
+
                 def moved(x: Any, f: Any = function, axis: int = axis) -> Any:
                     swap = [axis, *(i for i in range(x.shape.rank) if i != axis)]
                     back = list(np.argsort(swap))

@@ -50,7 +50,9 @@ CAUSES: dict[str, str] = {
 }
 
 
-_IDLE = frozenset(["synchronized", "renorm", "stateful", "unroll", "go_backwards", "zero_output_for_mask"])
+_IDLE = frozenset(
+    ["synchronized", "renorm", "stateful", "unroll", "go_backwards", "zero_output_for_mask"]
+)
 
 
 def settings(bench: Bench) -> Iterator[Hypothesis]:
@@ -78,9 +80,9 @@ def _variants(
             if other != value:
                 yield _hypothesis(bench, seen, name, value, other, 0.8)
     elif isinstance(value, int) and name == "axis":
-        for other in range(-1, 4):
-            if other != value:
-                yield _hypothesis(bench, seen, name, value, other, 0.8)
+        for axis in range(-1, 4):
+            if axis != value:
+                yield _hypothesis(bench, seen, name, value, axis, 0.8)
     elif isinstance(value, float) and not name.startswith("renorm"):
         yield from _numbers(bench, seen, name, float(value), numbers)
 
@@ -129,7 +131,7 @@ def solved_settings(bench: Bench) -> Iterator[Hypothesis]:
             exact = _meant(meaning, new, value, numbers)
             rank = 0.8 if meaning else 1.5
             yield _hypothesis(
-                bench, seen, name, value, exact, rank, meaning and meaning.text
+                bench, seen, name, value, exact, rank, meaning.text if meaning else None
             )
 
 
@@ -160,7 +162,11 @@ def _hypothesis(
         cause = "momentum-value"
     if str(new).endswith("with_sample_weight"):
         cause = "weighted-mean"
-    if name == "l2" and not same(float(new), float(old) / 2) and not same(float(new), float(old) * 2):
+    if (
+        name == "l2"
+        and not same(float(new), float(old) / 2)
+        and not same(float(new), float(old) * 2)
+    ):
         cause = "regularizer"
     return Hypothesis(cause, _change(seen, name, new), facts, None, rank, seen.label)
 
@@ -183,6 +189,7 @@ def initialisers(bench: Bench) -> Iterator[Hypothesis]:
         "He normal": lambda: keras.initializers.HeNormal(seed=1),
         "orthogonal": lambda: keras.initializers.Orthogonal(seed=1),
     }
+    options = {**dict(_torch_initialisers(bench)), **options}
     for seen in bench.keras_objects:
         if seen.family != "layers":
             continue
@@ -194,6 +201,44 @@ def initialisers(bench: Bench) -> Iterator[Hypothesis]:
                 facts = {"object": seen.label, "setting": name, "was": was, "wanted": label}
                 change = _initialised(seen, name, make)
                 yield Hypothesis("initializer", change, facts, None, 1.0, seen.label)
+
+
+def _torch_initialisers(bench: Bench) -> Iterator[tuple[str, Any]]:
+    """The initialisers that the torch side calls, in Keras' terms."""
+    import keras
+
+    make = keras.initializers
+    for owner, s in reversed(bench.torch_settings):
+        kind = owner.removeprefix("nn.init.")
+        table = {
+            "uniform_": lambda s=s: make.RandomUniform(s.get("a", 0.0), s.get("b", 1.0), seed=1),
+            "normal_": lambda s=s: make.RandomNormal(s.get("mean", 0.0), s.get("std", 1.0), seed=1),
+            "trunc_normal_": lambda s=s: make.TruncatedNormal(
+                s.get("mean", 0.0), s.get("std", 1.0), seed=1
+            ),
+            "constant_": lambda s=s: make.Constant(s.get("val", 0.0)),
+            "zeros_": make.Zeros,
+            "ones_": make.Ones,
+            "orthogonal_": lambda s=s: make.Orthogonal(s.get("gain", 1.0), seed=1),
+            "xavier_uniform_": lambda s=s: make.VarianceScaling(
+                s.get("gain", 1.0) ** 2, "fan_avg", "uniform", seed=1
+            ),
+            "xavier_normal_": lambda s=s: make.VarianceScaling(
+                s.get("gain", 1.0) ** 2, "fan_avg", "untruncated_normal", seed=1
+            ),
+            "kaiming_uniform_": lambda s=s: make.VarianceScaling(
+                2 / (1 + s.get("a", 0.0) ** 2), s.get("mode", "fan_in"), "uniform", seed=1
+            ),
+            "kaiming_normal_": lambda s=s: make.VarianceScaling(
+                2 / (1 + s.get("a", 0.0) ** 2),
+                s.get("mode", "fan_in"),
+                "untruncated_normal",
+                seed=1,
+            ),
+        }
+        if kind in table and owner != kind:
+            said = ", ".join(f"{k}={v:g}" for k, v in s.items() if isinstance(v, float))
+            yield f"torch's {kind}({said})", table[kind]
 
 
 def _initialised(seen: Any, name: str, make: Any) -> Change:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,22 @@ def families(bench: Bench) -> Iterator[Hypothesis]:
             yield at_site(site, edits.instead(function), cause, 0.8, was=site.op, wanted=name)
         if site.op in _ORDERED:
             yield at_site(site, edits.swapped, "operand-order", 1.1)
+        if site.op in ("ConcatV2", "Pack"):
+            yield from _joined(bench, site)
+
+
+def _joined(bench: Bench, site: Site) -> Iterator[Hypothesis]:
+    """The parts of a concatenation in another order."""
+    value = next(iter(calls(bench, site)), None)
+    parts = value.call.inputs[0] if value is not None and value.call.inputs else ()
+    if not isinstance(parts, (list, tuple)) or not 2 <= len(parts) <= 4:
+        return
+    for order in list(permutations(range(len(parts))))[1:]:
+
+        def change(call: Any, order: tuple[int, ...] = order) -> Any:
+            return call.run([[call.inputs[0][i] for i in order], *call.inputs[1:]])
+
+        yield at_site(site, change, "operand-order", 0.9, order=order)
 
 
 def _run_as(op: str) -> Callable[[Any], Any]:
@@ -105,7 +122,8 @@ def _rewritten(op: str) -> list[tuple[str, Callable[..., Any], str]]:
         "FloorMod": [("truncated remainder", truncated, "modulo")],
         "TruncateMod": [("floored remainder", tf.math.floormod, "modulo")],
         "Mod": [("floored remainder", tf.math.floormod, "modulo")],
-        "FloorDiv": [("division rounded towards zero", lambda a, b: _trunc(a / b), "division")],
+        "FloorDiv": [("true division", _divided, "division"),
+                     ("division rounded towards zero", lambda a, b: _trunc(a / b), "division")],
         "TruncateDiv": [("division rounded down", tf.math.floordiv, "division")],
         "Round": [("halves away from zero", away, "rounding-mode"),
                   ("towards zero", lambda x: _trunc(x), "rounding-mode")],
@@ -113,6 +131,13 @@ def _rewritten(op: str) -> list[tuple[str, Callable[..., Any], str]]:
         "Floor": [("towards zero", lambda x: _trunc(x), "rounding-mode")],
     }  # fmt: skip
     return table.get(op, [])
+
+
+def _divided(a: Any, b: Any) -> Any:
+    import tensorflow as tf
+
+    wide = a.dtype if a.dtype.is_floating else tf.float64
+    return tf.cast(tf.cast(a, wide) / tf.cast(b, wide), tf.float32 if wide != a.dtype else wide)
 
 
 def _trunc(x: Any) -> Any:
@@ -148,11 +173,28 @@ def axes(bench: Bench) -> Iterator[Hypothesis]:
         for name, setting in value.call.attributes.items():
             if isinstance(setting, bool) and name in _SWITCHES:
                 change = edits.attribute(name, not setting)
-                yield at_site(site, change, "switch", 1.0, name=name, was=setting, wanted=not setting)
+                cause = "axis-order" if name.startswith(("transpose", "adj")) else "switch"
+                facts = {"switch": name, "was": setting, "wanted": not setting}
+                yield at_site(site, change, cause, 1.0, **facts)
+            elif isinstance(setting, float) and name in ("alpha", "epsilon"):
+                yield from _slopes(bench, site, name, setting)
             elif name == "padding" and setting in ("SAME", "VALID", b"SAME", b"VALID"):
                 wanted = "VALID" if setting in ("SAME", b"SAME") else "SAME"
                 change = edits.attribute(name, wanted)
                 yield at_site(site, change, "padding", 1.0, name=name, was=setting, wanted=wanted)
+
+
+def _slopes(bench: Bench, site: Site, name: str, old: float) -> Iterator[Hypothesis]:
+    """A number among the settings of an operation."""
+    from parity.backends import tf_edits as edits
+    from parity.diagnose.values import torch_numbers
+
+    numbers = [v for _, v in torch_numbers(bench) if 0 < abs(v) < 10]
+    cause = "activation-slope" if name == "alpha" else "epsilon-value"
+    for new in list(dict.fromkeys([0.01, 0.2, 0.3, 1e-5, 1e-3, *numbers]))[:16]:
+        if new != old:
+            facts = {"switch": name, "was": old, "wanted": new}
+            yield at_site(site, edits.attribute(name, new), cause, 0.9, **facts)
 
 
 def _resized(site: Site, value: Value) -> Iterator[Hypothesis]:
@@ -204,6 +246,7 @@ def _softmax_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
 
     function = tf.nn.softmax if site.op == "Softmax" else tf.nn.log_softmax
     for axis in range(value.array.ndim - 1):
+
         def along(x: Any, axis: int = axis) -> Any:
             return function(x, axis=axis)
 
@@ -222,7 +265,9 @@ def _axis_operand(site: Site, value: Value) -> Iterator[Hypothesis]:
             continue
         shaped = [axis] if old.ndim else axis
         change = edits.operand(place, lambda call, shaped=shaped: shaped)
-        yield at_site(site, change, "reduction-axis", 1.1, was=(int(old.reshape(-1)[0]),), wanted=(axis,))
+        yield at_site(
+            site, change, "reduction-axis", 1.1, was=(int(old.reshape(-1)[0]),), wanted=(axis,)
+        )
 
 
 def bypasses(bench: Bench) -> Iterator[Hypothesis]:
@@ -235,9 +280,15 @@ def bypasses(bench: Bench) -> Iterator[Hypothesis]:
             continue
         for index, given in enumerate(value.call.inputs[:2]):
             array = edits.array(given)
-            if array is None or array.shape != value.array.shape or array.dtype != value.array.dtype:
+            if (
+                array is None
+                or array.shape != value.array.shape
+                or array.dtype != value.array.dtype
+            ):
                 continue
-            other = edits.array(value.call.inputs[1 - index]) if len(value.call.inputs) > 1 else None
+            other = (
+                edits.array(value.call.inputs[1 - index]) if len(value.call.inputs) > 1 else None
+            )
             cause = _extra(site.op, other, value.array)
             facts = {"operation": site.op, "mask": input_name(bench, array), "form": "mask"}
             yield at_site(site, edits.bypass(index), cause, 1.2 + 0.1 * index, **facts)
@@ -303,13 +354,15 @@ def _clips(bench: Bench) -> dict[str, Callable[[Any], Any]]:
 
     from parity.diagnose.values import torch_numbers
 
-    found: dict[str, Callable[[Any], Any]] = {}
+    found: dict[str, Callable[..., Any]] = {}
     numbers = [v for n, v in torch_numbers(bench) if 0 < abs(v) <= 1000 and np.isfinite(v)]
     for bound in list(dict.fromkeys(numbers))[:6]:
         found[f"clip above {bound:g}"] = lambda x, b=bound: tf.minimum(x, tf.cast(b, x.dtype))
         found[f"clip below {bound:g}"] = lambda x, b=bound: tf.maximum(x, tf.cast(b, x.dtype))
         if bound > 0 and bound != 1:
-            found[f"clip to [{-bound:g}, {bound:g}]"] = lambda x, b=bound: tf.clip_by_value(x, -b, b)
+            found[f"clip to [{-bound:g}, {bound:g}]"] = lambda x, b=bound: tf.clip_by_value(
+                x, -b, b
+            )
     return found
 
 
@@ -331,6 +384,8 @@ def given_raw(bench: Bench) -> Iterator[Hypothesis]:
             facts = {"operation": label, "input": name}
             change = Change(inputs=(applied,))
             hypothesis = Hypothesis(_missing(label), change, facts, None, 1.4)
+            if label.startswith("clip") and "[-1, 1]" not in label:
+                hypothesis = replace(hypothesis, rank=1.35)
             options.append((_known(bench, function, held), hypothesis))
     options.sort(key=lambda pair: not pair[0])
     yield from (h for known, h in options if known)

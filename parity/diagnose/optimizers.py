@@ -108,7 +108,7 @@ def trainings(steps: Sequence[Any], side: str) -> list[Training]:
 
 def compare(torch: Training, tf: Training, dtype: str) -> Comparison | None:
     """Which settings make the difference; None where the simulation cannot say."""
-    order = _paired(torch.start, tf.start)
+    order = paired(torch.start, tf.start)
     if order is None or len(torch.rules) != len(tf.rules):
         return None
     theirs = [[row[j] for j in order] for row in tf.rules]
@@ -143,7 +143,8 @@ def _comparison(
 ) -> Comparison:
     chosen = fitting[0]
     alone = {n: _gap(_switched(theirs, torch.rules, (n,)), torch, wanted) for n in chosen}
-    parts, applied, before = [], (), whole
+    parts, before = [], whole
+    applied: tuple[str, ...] = ()
     for name in sorted(chosen, key=lambda n: alone[n]):
         applied = (*applied, name)
         after = _gap(_switched(theirs, torch.rules, applied), torch, wanted)
@@ -229,7 +230,7 @@ def _error(found: list[Arrays], wanted: list[Arrays], dtype: str) -> float:
     return worst
 
 
-def _paired(torch: Arrays, tf: Arrays) -> list[int] | None:
+def paired(torch: Arrays, tf: Arrays) -> list[int] | None:
     """For each torch parameter the tf variable that it is: by value, else by place."""
     if len(torch) != len(tf):
         return None
@@ -243,6 +244,11 @@ def _paired(torch: Arrays, tf: Arrays) -> list[int] | None:
         order.append(options[0])
         free.remove(options[0])
     return order
+
+
+def keras_rule_of(step: Any, index: int) -> Rule | None:
+    """The rule under which a Keras optimizer updates one of its variables."""
+    return keras_rule(type(step.optimizer).__name__, step.settings[index])
 
 
 def explanations(

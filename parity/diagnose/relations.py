@@ -78,10 +78,38 @@ def conventions(bench: Bench, *, weak: bool = False) -> Iterator[Direct]:
     name = bench.first
     if name is None or name not in bench.tf:
         return
-    wanted, held = bench.torch[name], bench.tf[name]
+    facts = _facts(bench)
+    for title, wanted, held, place in _targets(bench, name):
+        yield from _explained(bench, title, wanted, held, place, facts, weak)
+
+
+def _targets(bench: Bench, name: str) -> Iterator[tuple[str, np.ndarray, np.ndarray, str]]:
+    """The entry that differs, and the first intermediates without a counterpart on each side."""
+    yield _short(name), bench.torch[name], bench.tf[name], ""
+    theirs = [v for v in bench.theirs if v.partner is None and _plain(v)][:6]
+    ours = [v for v in bench.ours if v.partner is None and _plain(v)][:6]
+    for a in theirs:
+        for b in ours:
+            if a.array.shape == b.array.shape:
+                yield a.source or a.op, a.array, b.array, b.place
+
+
+def _plain(value: Any) -> bool:
+    return (value.op not in ("input", "Cast", "ReadVariableOp", "detach") and not value.backward
+            and value.array.dtype.kind == "f" and 1 < value.array.size <= 4096)  # fmt: skip
+
+
+def _explained(
+    bench: Bench,
+    name: str,
+    wanted: np.ndarray,
+    held: np.ndarray,
+    place: str,
+    facts: dict[str, Any],
+    weak: bool,
+) -> Iterator[Direct]:
     if wanted.shape != held.shape or wanted.size < 2:
         return
-    facts = _facts(bench)
     for label, source in _sources(bench):
         for family in FAMILIES:
             if (family.cause in _WEAK) != weak:
@@ -91,6 +119,7 @@ def conventions(bench: Bench, *, weak: bool = False) -> Iterator[Direct]:
                 left = [m for m in members if _gives(bench, m, source, wanted)]
                 right = [m for m in members if _gives(bench, m, source, held)] if left else []
             pairs = [(a, b) for a in left for b in right if a[0] != b[0]]
+            pairs = [p for p in pairs if _goes_on(bench, name, family, p, facts)] if pairs else []
             if pairs:
                 (torch, function), (tf, _) = pairs[0]
                 value = np.asarray(function(source))
@@ -99,7 +128,30 @@ def conventions(bench: Bench, *, weak: bool = False) -> Iterator[Direct]:
                     {"source": label, "torch": torch, "tf": tf, "entry": _short(name)},
                     float(np.max(np.abs(value - wanted))),
                     0.5 + 0.1 * FAMILIES.index(family) / len(FAMILIES),
+                    place,
                 )
+
+
+def _goes_on(
+    bench: Bench, name: str, family: Any, pair: tuple[Member, Member], facts: dict[str, Any]
+) -> bool:
+    """Where entries are numbered by step, the next one must have the same explanation."""
+    match = re.match(r"^(.*?)(\d+)$", name)
+    if match is None:
+        return True
+    following = f"output/{match[1]}{int(match[2]) + 1}"
+    if following not in bench.before.failing or following not in bench.tf:
+        return True
+    wanted, held = bench.torch[following], bench.tf[following]
+    for _, source in _sources(bench):
+        with np.errstate(all="ignore"):
+            members = list(family.members(source, facts))
+        for torch in (m for m in members if m[0] == pair[0][0]):
+            if _gives(bench, torch, source, wanted) and any(
+                _gives(bench, m, source, held) for m in members if m[0] == pair[1][0]
+            ):
+                return True
+    return False
 
 
 def _pair_cause(cause: str, torch: str, tf: str) -> str:
@@ -137,9 +189,9 @@ def _facts(bench: Bench) -> dict[str, Any]:
         if low is not high and low.shape == high.shape and low.size <= 64 and np.all(low < high)
     ]  # fmt: skip
     whole = [n for n in numbers if 0 < n <= 1000]
-    bounds += [(-n, n) for n in dict.fromkeys(whole)][:8]
     return {
-        "bounds": bounds,
+        "input_bounds": bounds,
+        "bounds": bounds + [(-n, n) for n in dict.fromkeys(whole)][:8],
         "discounts": list(dict.fromkeys(n for n in numbers if 0.0 < n < 1.0))[:8],
         "epsilons": list(dict.fromkeys(n for n in numbers if 0.0 < n < 0.01))[:4],
     }
@@ -232,8 +284,8 @@ def _forms(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         if np.array_equal(a.astype(dtype).astype(np.float64), b.reshape(a.shape)):
             yield f"what tf rounds to {dtype}", a
     if np.allclose(np.sort(a.reshape(-1)), np.sort(b.reshape(-1)), rtol=1e-9, atol=0):
-        order = np.argsort(np.argsort(a.reshape(-1)))
-        yield "tf's values in another order", np.sort(b.reshape(-1))[order].reshape(a.shape)
+        ranks = np.argsort(np.argsort(a.reshape(-1)))
+        yield "tf's values in another order", np.sort(b.reshape(-1))[ranks].reshape(a.shape)
 
 
 def _same(bench: Bench, a: np.ndarray, b: np.ndarray | None) -> bool:

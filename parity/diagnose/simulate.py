@@ -116,18 +116,22 @@ def _slot(state: State, name: str, like: np.ndarray, value: float = 0.0) -> np.n
 
 def _sgd(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
     if not rule.momentum:
-        return p - rule.learning_rate * g
+        return np.asarray(p - rule.learning_rate * g)
     first = "momentum" not in state.slots
     buffer = _slot(state, "momentum", g)
     if rule.momentum_form == "stored":
-        buffer = rule.momentum * buffer - rule.learning_rate * (1 - rule.dampening * (not first)) * g
+        buffer = (
+            rule.momentum * buffer - rule.learning_rate * (1 - rule.dampening * (not first)) * g
+        )
         state.slots["momentum"] = buffer
         if rule.nesterov:
-            return p + rule.momentum * buffer - rule.learning_rate * g
-        return p + buffer
+            return np.asarray(p + rule.momentum * buffer - rule.learning_rate * g)
+        return np.asarray(p + buffer)
     buffer = g.copy() if first else rule.momentum * buffer + (1 - rule.dampening) * g
     state.slots["momentum"] = buffer
-    return p - rule.learning_rate * (g + rule.momentum * buffer if rule.nesterov else buffer)
+    return np.asarray(
+        p - rule.learning_rate * (g + rule.momentum * buffer if rule.nesterov else buffer)
+    )
 
 
 def _adam(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
@@ -139,10 +143,12 @@ def _adam(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
     c1 = 1 - rule.beta1**state.step if rule.bias_correction else 1.0
     c2 = 1 - rule.beta2**state.step if rule.bias_correction else 1.0
     if rule.epsilon_form == "raw":
-        return p - rule.learning_rate * np.sqrt(c2) / c1 * m / (np.sqrt(v) + rule.epsilon)
+        return np.asarray(
+            p - rule.learning_rate * np.sqrt(c2) / c1 * m / (np.sqrt(v) + rule.epsilon)
+        )
     if rule.epsilon_form == "inside":
-        return p - rule.learning_rate / c1 * m / np.sqrt(v / c2 + rule.epsilon)
-    return p - rule.learning_rate / c1 * m / (np.sqrt(v / c2) + rule.epsilon)
+        return np.asarray(p - rule.learning_rate / c1 * m / np.sqrt(v / c2 + rule.epsilon))
+    return np.asarray(p - rule.learning_rate / c1 * m / (np.sqrt(v / c2) + rule.epsilon))
 
 
 def _rmsprop(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
@@ -154,19 +160,21 @@ def _rmsprop(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarr
         v = v - mean * mean
     step = g / _root(rule, v)
     if not rule.momentum:
-        return p - rule.learning_rate * step
+        return np.asarray(p - rule.learning_rate * step)
     if rule.momentum_form == "stored":
         step = rule.learning_rate * step
     buffer = rule.momentum * _slot(state, "momentum", g) + step
     state.slots["momentum"] = buffer
-    return p - (buffer if rule.momentum_form == "stored" else rule.learning_rate * buffer)
+    return np.asarray(
+        p - (buffer if rule.momentum_form == "stored" else rule.learning_rate * buffer)
+    )
 
 
 def _adagrad(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
     total = _slot(state, "sum", g, rule.start) + g * g
     state.slots["sum"] = total
     rate = rule.learning_rate / (1 + (state.step - 1) * rule.rate_decay)
-    return p - rate * g / _root(rule, total)
+    return np.asarray(p - rate * g / _root(rule, total))
 
 
 def _adamax(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
@@ -175,7 +183,7 @@ def _adamax(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarra
     u = np.maximum(rule.beta2 * _slot(state, "u", g), np.abs(g) + inside)
     state.slots["m"], state.slots["u"] = m, u
     outside = rule.epsilon if rule.epsilon_form != "inside" else 0.0
-    return p - rule.learning_rate / (1 - rule.beta1**state.step) * m / (u + outside)
+    return np.asarray(p - rule.learning_rate / (1 - rule.beta1**state.step) * m / (u + outside))
 
 
 def _root(rule: Rule, v: np.ndarray) -> np.ndarray:
@@ -187,7 +195,7 @@ def _root(rule: Rule, v: np.ndarray) -> np.ndarray:
 def torch_rule(kind: str, settings: Mapping[str, Any]) -> Rule | None:
     """The rule of a torch optimizer; None for one that is not known here."""
     s = dict(settings)
-    common = {
+    common: dict[str, Any] = {
         "learning_rate": float(s.get("lr", 0.0)),
         "weight_decay": float(s.get("weight_decay") or 0.0),
         "maximize": bool(s.get("maximize", False)),
@@ -226,7 +234,7 @@ def keras_rule(kind: str, settings: Mapping[str, Any]) -> Rule | None:
         ),
         None,
     )  # fmt: skip
-    common = {
+    common: dict[str, Any] = {
         "learning_rate": float(s["learning_rate"]),
         "weight_decay": float(s.get("weight_decay") or 0.0),
         "decay_form": "decoupled",

@@ -12,7 +12,9 @@ import numpy as np
 
 from parity.diagnose.base import Bench, Change, Hypothesis
 
-_STATEFUL = re.compile(r"target|param|weight|after|updat|mean|var|state|kernel|bias|count|ema", re.I)
+_STATEFUL = re.compile(
+    r"target|param|weight|after|updat|mean|var|state|kernel|bias|count|ema", re.I
+)
 _RANDOM = ("Random", "StatelessRandom", "StatelessTruncated", "Multinomial", "StatelessMultinomial")
 
 
@@ -33,21 +35,23 @@ def random_streams(bench: Bench) -> Iterator[Hypothesis]:
             else:
                 sequences = [drawn[i:] for i in range(max(1, len(drawn) - len(values) + 1))]
             for sequence in sequences[:40]:
+
                 def replaced(call: Any, s: Any = sequence) -> Any:
                     held = s[min(call.occurrence, len(s) - 1)]
                     value = call.run()
+                    if call.plain is not None:
+                        return np.reshape(held, np.shape(value)).astype(np.asarray(value).dtype)
                     return tf.cast(tf.reshape(tf.constant(held), tf.shape(value)), value.dtype)
 
                 facts = {"operation": site.op}
                 yield Hypothesis("random-stream", Change((edits.at(site, replaced),)), facts,
-                                 site, 0.6)  # fmt: skip
+                                 site, 0.6, bound=True)  # fmt: skip
 
 
 def _unmatched(bench: Bench, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [
         v.array for v in bench.theirs
-        if v.partner is None and v.array.shape == shape and v.array.dtype.kind == "f"
-        and not v.backward
+        if v.partner is None and v.array.shape == shape and not v.backward and v.op != "input"
     ]  # fmt: skip
 
 
@@ -55,7 +59,9 @@ def seeding(bench: Bench) -> Iterator[Hypothesis]:
     """A seed that is set again and again: only the first setting counts."""
     for label, make in (("environment", _first_reset_only), ("generator", _first_seed_only)):
         yield Hypothesis("reseeded", Change(inside=(make,)), {"what": label}, None, 0.5)
-    yield Hypothesis("seeded-once", Change(inside=(_every_reset,)), {"what": "environment"}, None, 0.6)
+    yield Hypothesis(
+        "seeded-once", Change(inside=(_every_reset,)), {"what": "environment"}, None, 0.6
+    )
 
 
 @contextmanager

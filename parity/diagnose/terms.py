@@ -167,7 +167,10 @@ def replaced(bench: Bench) -> Iterator[Hypothesis]:
                 array = held[min(call.occurrence, len(held) - 1)].array
                 return tf.cast(tf.reshape(tf.constant(array), tf.shape(value)), value.dtype)
 
-            facts = {"torch_line": f"{run[0].place}: {run[0].source}", **_relation(bench, values, run)}
+            facts = {
+                "torch_line": f"{run[0].place}: {run[0].source}",
+                **_relation(bench, values, run),
+            }
             cause = "missing-term" if "term" in facts else "other-computation"
             if "factor_of" in facts:
                 cause = "missing-factor"

@@ -132,8 +132,10 @@ def _floating(
         if not np.isfinite(new) or new == old:
             continue
         said = constant_meaning(old, new)
-        if meaning.kind == "constant" and said is not None and said.kind in (
-            "power", "complement", "sign", "two"
+        if (
+            meaning.kind == "constant"
+            and said is not None
+            and said.kind in ("power", "complement", "sign", "two")
         ):
             meaning = Meaning(said.kind, said.text, {**said.facts, "named": meaning.text})
         change = setting(bench, {constant.key: new})
@@ -211,7 +213,7 @@ def solved_constants(bench: Bench) -> Iterator[Hypothesis]:
         yield _constant_hypothesis(bench, constant, new, meaning, change(new), rank)
 
 
-def solve(bench: Bench, change: Callable[[float], Change], start: float) -> float | None:
+def solve(bench: Bench, change: Callable[..., Change], start: float) -> float | None:
     """The number under which the tf side comes nearest to torch, by Gauss and Newton."""
     names = [bench.first] if bench.first is not None else []
     step = 1e-4 if bench.bound_dtype == "float64" else 1e-2
@@ -302,8 +304,11 @@ def scalar_operands(bench: Bench) -> list[tuple[Site, int, float]]:
                 if isinstance(operand, (bool, list, tuple)) or id(operand) in made:
                     continue
                 array = edits.array(operand)
-                if array is None or array.ndim or array.dtype.kind not in "f" and not (
-                    isinstance(operand, int) and site.op in ("Pow", "Fill")
+                if (
+                    array is None
+                    or array.ndim
+                    or array.dtype.kind not in "f"
+                    and not (isinstance(operand, int) and site.op in ("Pow", "Fill"))
                 ):
                     continue
                 if float(array) not in given:
@@ -490,4 +495,3 @@ def _sums(bench: Bench) -> list[tuple[str, float]]:
             if array is not None and array.dtype.kind == "f" and 1 < array.size < 10_000:
                 found.append((value.source[:40] or value.op, float(array.sum())))
     return list(dict((v, (n, v)) for n, v in reversed(found)).values())[:60]
-

@@ -107,14 +107,20 @@ def _number(value: Any) -> str:
 
 def _constant_text(facts: Facts, expr: str) -> str:
     name = facts.get("name")
-    what = f"{name} is" if name else f"the number in {expr} is" if "operation" in facts else (
-        "a literal is"
+    what = (
+        f"{name} is"
+        if name
+        else f"the number in {expr} is"
+        if "operation" in facts
+        else ("a literal is")
     )
     meaning = str(facts.get("meaning") or "")
     wanted = _number(facts["wanted"])
     said = f" = {meaning}" if meaning and meaning != wanted else ""
     also = f" (torch: {facts['named']})" if facts.get("named") else ""
-    return f"{what} {_number(facts['was'])} on the tf side; with {wanted}{said}{also} the sides agree"
+    return (
+        f"{what} {_number(facts['was'])} on the tf side; with {wanted}{said}{also} the sides agree"
+    )
 
 
 def _object_text(facts: Facts) -> str:
@@ -147,6 +153,8 @@ def _general(facts: Facts, expr: str) -> str:
 
 def _optimizer_text(cause: str, facts: Facts) -> str:
     torch, tf = f"torch.optim.{facts['torch_kind']}", f"keras.optimizers.{facts['tf_kind']}"
+    if facts["tf_kind"].startswith("the "):
+        tf = facts["tf_kind"]
     special = _OPTIMIZER.get(cause)
     if special is not None:
         return special.format(torch=torch, tf=tf, a=facts["torch"], b=facts["tf"])
@@ -187,13 +195,20 @@ _ARGUMENT = {
 def _optimizer_fix(cause: str, facts: Facts) -> str:
     argument = _ARGUMENT.get(str(facts["setting"]))
     general = CAUSES[cause].fix
-    if argument is None or cause == "decay-exclusion":
+    if (
+        argument is None
+        or cause in ("decay-exclusion", "rate-schedule")
+        or "the" in str(facts["tf_kind"])
+    ):
         return general
     wanted = _value(facts["torch"])
     return f"keras.optimizers.{facts['tf_kind']}({argument}={wanted}); {general}"
 
 
 def _mask(facts: Facts, expr: str) -> str:
+    if str(facts["form"]).startswith("a mean"):
+        return (f"torch takes {expr} as {facts['form']} {facts['mask']}; the tf side averages over "
+                "everything")  # fmt: skip
     return f"torch multiplies {expr} by a mask ({facts['form']} of {facts['mask']}); the tf side does not"
 
 
@@ -219,15 +234,18 @@ _TEXT: Mapping[str, Say] = {
     "logits-probabilities": lambda f, e: (
         f"{e} applies {f['operation']} on the tf side; without it the sides agree: what is given "
         "on is then turned into probabilities once more"
-        if f["operation"][:1].isupper() else _applied(f, e)
+        if f["operation"][:1].isupper()
+        else _applied(f, e)
     ),
     "missing-term": lambda f, e: (
-        f"torch has {e} {f['sign']} `{f['term']}` there ({f['torch_line']})" if "term" in f else
-        f"torch has {e} {f['form']} {_times(f)}`{f['other']}` there ({f['torch_line']})"
+        f"torch has {e} {f['sign']} `{f['term']}` there ({f['torch_line']})"
+        if "term" in f
+        else f"torch has {e} {f['form']} {_times(f)}`{f['other']}` there ({f['torch_line']})"
     ),
     "missing-factor": lambda f, e: (
-        f"torch has {e} times `{f['factor_of']}` there ({f['torch_line']})" if "factor_of" in f else
-        f"torch has {e} {f['form']} `{f['other']}` there ({f['torch_line']})"
+        f"torch has {e} times `{f['factor_of']}` there ({f['torch_line']})"
+        if "factor_of" in f
+        else f"torch has {e} {f['form']} `{f['other']}` there ({f['torch_line']})"
     ),
     "other-computation": lambda f, e: (
         f"with torch's `{f['torch_line']}` in the place of {e} everything agrees"
@@ -263,9 +281,7 @@ _TEXT: Mapping[str, Say] = {
     "stop-gradient-missing": lambda f, e: (
         f"the gradient flows through {e} on the tf side; torch stops it there (detach, no_grad)"
     ),
-    "stop-gradient-extra": lambda f, e: (
-        f"{e} stops the gradient on the tf side; in torch it flows"
-    ),
+    "stop-gradient-extra": lambda f, e: f"{e} stops the gradient on the tf side; in torch it flows",
     "tie-gradient": lambda f, e: (
         f"where values tie in {e}, the tf side's gradient is {_tie(f['was'])}, torch's "
         f"{_tie(f['wanted'])}"
@@ -275,6 +291,9 @@ _TEXT: Mapping[str, Say] = {
     ),
     "clip-gradient": lambda f, e: (
         f"the gradient of {e} at its bounds is {f['was']} on the tf side, {f['wanted']} in torch"
+    ),
+    "gradient-clipping": lambda f, e: (
+        f"torch's gradients are {f['torch']}, the tf side's {f['tf']}"
     ),
     "nan-gradient": lambda f, e: (
         f"{e} hides a value that is not finite; its gradient, times zero, is NaN. With finite "
@@ -297,14 +316,20 @@ _TEXT: Mapping[str, Say] = {
         "changed"
     ),
     "update-order": lambda f, e: (
-        f"tf's {f['entries']!r} entries are torch's of the step "
+        f"{e} uses `{f['source']}` as it was {'before' if f['when'] == 'after' else 'after'} its "
+        f"update; as it is {f['when']} it the sides agree"
+        if "when" in f
+        else f"tf's {f['entries']!r} entries are torch's of the step "
         f"{'after' if f['shift'] > 0 else 'before'}"
     ),
     "frozen-state": lambda f, e: (
         "run eagerly the sides agree, as tf.function traced it they do not"
         + (f": {', '.join(f['functions'])}" if f["functions"] else "")
-        + (" draws random numbers with NumPy or Python while it is traced" if f["draws"] else
-           " reads a Python value (an attribute, a number) that is a constant once it is traced")
+        + (
+            " draws random numbers with NumPy or Python while it is traced"
+            if f["draws"]
+            else " reads a Python value (an attribute, a number) that is a constant once it is traced"
+        )
     ),
     "random-stream": lambda f, e: (
         f"{e} draws with TensorFlow's generator; with torch's draws in its place the sides agree"
@@ -312,8 +337,8 @@ _TEXT: Mapping[str, Say] = {
     "reseeded": lambda f, e: (
         "with the seed set at the first reset only the sides agree: the tf side passes the seed "
         "again at each reset, so every episode starts alike"
-        if f["what"] == "environment" else
-        "with the seed set once only the sides agree: the tf side sets it again and again"
+        if f["what"] == "environment"
+        else "with the seed set once only the sides agree: the tf side sets it again and again"
     ),
     "seeded-once": lambda f, e: "with the seed passed at every reset the sides agree",
     "repeated-value": lambda f, e: (
@@ -337,19 +362,24 @@ _TEXT: Mapping[str, Say] = {
         f"transposed to {tuple(f['order'])} the sides agree"
     ),
     "axis-order": lambda f, e: (
-        f"with the axes in the order {f.get('order', f.get('wanted'))} {e} agrees with torch"
+        _switched(f, e)
+        if "switch" in f
+        else (f"with the axes in the order {f.get('order', f.get('wanted'))} {e} agrees with torch")
     ),
     "pair-order": lambda f, e: f"{e} uses {f['was']}; with {f['wanted']} the sides agree",
     "reversed-axis": lambda f, e: f"reversed along axis {f['axis']}, {e} agrees with torch",
     "off-by-one": lambda f, e: (
-        f"{e} uses {f['was']}; with {f['wanted']} the sides agree" if "wanted" in f else
-        f"{e}, {f['form']} along axis {f['axis']}, agrees with torch"
+        f"{e} uses {f['was']}; with {f['wanted']} the sides agree"
+        if "wanted" in f
+        else f"{e}, {f['form']} along axis {f['axis']}, agrees with torch"
     ),
     "resize-convention": lambda f, e: (
         f"{e} runs with (align_corners, half_pixel_centers) = {f['was']}; with {f['wanted']} the "
         "sides agree"
     ),
-    "switch": lambda f, e: f"{e} runs with {f['name']}={f['was']}; with {f['wanted']} the sides agree",
+    "switch": lambda f, e: _switched(f, e),
+    "activation-slope": lambda f, e: _switched(f, e),
+    "epsilon-value": lambda f, e: _switched(f, e),
     "option": lambda f, e: f"{f['name']} is {f['was']}; with {f['wanted']} the sides agree",
     "relation": lambda f, e: (
         f"torch's {f['entry']!r} is {f['relation']}; no known cause was found for it"
@@ -357,11 +387,18 @@ _TEXT: Mapping[str, Say] = {
 }
 
 _FIX: Mapping[str, Say] = {
+    "gradient-clipping": lambda f, e: (
+        f"global_clipnorm={f['bound']:g}, or tf.clip_by_global_norm"
+        if "global" in f["torch"]
+        else ""
+    ),
     "stop-gradient-missing": lambda f, e: f"tf.stop_gradient({e.strip('`')})" if "`" in e else "",
     "silent-broadcast": lambda f, e: "tf.squeeze(..., -1)",
     "reduction-axis": lambda f, e: f"axis={_axis(f['wanted'])}" if "wanted" in f else "",
     "kink-gradient": lambda f, e: "tf.nn.relu" if f.get("wanted") == "relu" else "",
-    "modulo": lambda f, e: "tf.truncatemod" if "truncated" in str(f.get("wanted")) else "tf.math.floormod",
+    "modulo": lambda f, e: (
+        "tf.truncatemod" if "truncated" in str(f.get("wanted")) else "tf.math.floormod"
+    ),
     "reshape-for-transpose": lambda f, e: f"transpose{tuple(f['order'])}",
     "log-guard": lambda f, e: f"use {f['wanted']}" if f.get("wanted") not in (None, "none") else "",
     "integer-overflow": lambda f, e: f"tf.cast(x, tf.{f['wanted']}) first",
@@ -371,6 +408,11 @@ _FIX: Mapping[str, Say] = {
 def _applied(facts: Facts, expr: str) -> str:
     what = f"the input {facts['input']}" if "input" in facts else expr
     return f"torch applies {facts['operation']} to {what}; the tf side does not"
+
+
+def _switched(facts: Facts, expr: str) -> str:
+    return (f"{expr} runs with {facts['switch']}={_value(facts['was'])}; with "
+            f"{_value(facts['wanted'])} the sides agree")  # fmt: skip
 
 
 def _times(facts: Facts) -> str:

@@ -7,7 +7,7 @@ recorded but not moved; a user's own parameters are moved as they are, by name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,22 @@ def _slot(
 
     trainable = all(native.trainable for native in natives)
     handles = tuple(native.handle for native in natives)
-    return Slot(path, kind, tuple(get().shape), trainable, get, put, handles, gradient)
+    shape = _shape(layer, tensor, handles, get)
+    return Slot(path, kind, shape, trainable, get, put, handles, gradient)
+
+
+_SHAPES: dict[Any, tuple[int, ...]] = {}
+
+
+def _shape(
+    layer: Any, tensor: TensorLayout, handles: tuple[Any, ...], get: Callable[[], np.ndarray]
+) -> tuple[int, ...]:
+    """The canonical shape: follows from the native ones, and reading large tensors takes time."""
+    natives = tuple(tuple(handle.shape) for handle in handles)
+    key = type(layer), getattr(layer, "equation", None), tensor.name, tensor.native, natives
+    if key not in _SHAPES:
+        _SHAPES[key] = tuple(get().shape)
+    return _SHAPES[key]
 
 
 def _join(*parts: str) -> str:

@@ -25,7 +25,9 @@ def test_only_notes_are_dropped() -> None:
 
 
 def test_an_exception_inside_passes_through() -> None:
-    program = PROGRAM.replace('    os.write(2, b"Seg', '    raise OSError("x")\n    os.write(2, b"Seg')
+    program = PROGRAM.replace(
+        '    os.write(2, b"Seg', '    raise OSError("x")\n    os.write(2, b"Seg'
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search(r"OSError: x", done.stderr)

@@ -43,6 +43,7 @@ def test_extremes_agree(column, framework_view):
 
 
 def test_the_tail_is_reached_and_ends_where_documented():
+    assert dist.SMALLEST_UNIFORM["float32"] == float(np.float32(1e-7))
     values = np.concatenate(dist.normal32(STREAM._ops)(*corner_words()))
     assert np.abs(values).max() == np.float32(LARGEST)
     assert pytest.approx(5.678, abs=5e-4) == LARGEST

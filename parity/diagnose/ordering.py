@@ -1,0 +1,193 @@
+"""Hypotheses about when things happen: a value read before or after its update, and a hand-written
+optimizer that follows torch's rule but for one of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from parity.debug.sites import Site
+from parity.diagnose import optimizers, values
+from parity.diagnose.base import Bench, Change, Direct, Hypothesis
+from parity.diagnose.simulate import Rule, simulate
+from parity.tolerance import explained_bound
+
+
+def updates(bench: Bench) -> Iterator[Hypothesis]:
+    """An operand that is one update older or newer than torch's."""
+    yield from _variables(bench)
+    made = {id(o): (c.site, c.occurrence) for c in bench.calls for o in c.outputs
+            if not c.backward}  # fmt: skip
+    sequences: dict[Site, dict[int, Any]] = {}
+    for call in bench.calls:
+        if not call.backward and call.outputs:
+            sequences.setdefault(call.site, {})[call.occurrence] = call.outputs[0]
+    by_site: dict[Site, list[Any]] = {}
+    for call in bench.calls:
+        if not call.backward:
+            by_site.setdefault(call.site, []).append(call)
+    for site, own in by_site.items():
+        if len(own) < 2 or site.op in ("Identity", "ReadVariableOp"):
+            continue
+        for index in range(min(len(own[1].inputs), 3)):
+            source = made.get(id(own[1].inputs[index]))
+            if source is None or len(sequences[source[0]]) < len(own) - 1:
+                continue
+            offset = source[1] - own[1].occurrence
+            for step, what in ((1, "after"), (-1, "before")):
+                held = sequences[source[0]]
+                facts = {"when": what, "source": source[0].source}
+                change = _operand(site, index, held, offset + step)
+                yield Hypothesis("update-order", change, facts, site, 1.2, bound=True)
+
+
+def _operand(site: Site, index: int, held: Mapping[int, Any], offset: int) -> Change:
+    from parity.backends import tf_edits as edits
+
+    def value(call: Any) -> Any:
+        return held.get(call.occurrence + offset, call.inputs[index])
+
+    return Change((edits.at(site, edits.operand(index, value)),))
+
+
+def _variables(bench: Bench) -> Iterator[Hypothesis]:
+    """Reads of a variable that give what is assigned to it next."""
+    from parity.backends import tf_edits as edits
+
+    history: list[tuple[str, int, Any]] = []  # (what, handle, call or new value)
+    for call in bench.calls:
+        if call.backward or not call.inputs:
+            continue
+        if call.op == "ReadVariableOp":
+            history.append(("read", id(call.inputs[0]), call))
+        elif call.op.startswith("Assign") and len(call.inputs) > 1:
+            history.append(("write", id(call.inputs[0]), call))
+    following: dict[Site, dict[int, Any]] = {}
+    for place, (what, handle, call) in enumerate(history):
+        if what != "read":
+            continue
+        later = next((c for w, h, c in history[place:] if w == "write" and h == handle), None)
+        new = None if later is None else _assigned(later, call)
+        if new is not None:
+            following.setdefault(call.site, {})[call.occurrence] = new
+    for site, new_values in following.items():
+
+        def value(call: Any, new: Mapping[int, Any] = new_values) -> Any:
+            return new.get(call.occurrence, call.run())
+
+        facts = {"when": "after", "source": site.source}
+        change = Change((edits.at(site, value),))
+        yield Hypothesis("update-order", change, facts, site, 1.1, bound=True)
+
+
+def _assigned(write: Any, read: Any) -> Any:
+    """The value that a variable has after an assignment, from its value before."""
+    held = read.output
+    if write.op == "AssignVariableOp":
+        return write.inputs[1]
+    try:
+        return held + write.inputs[1] if "Add" in write.op else held - write.inputs[1]
+    except Exception:
+        return None
+
+
+def handwritten(bench: Bench) -> list[Direct]:
+    """The tf side's parameters follow torch's optimizer with one or two settings changed."""
+    if not bench.torch_steps or bench.keras_steps:
+        return []
+    found = []
+    for training in optimizers.trainings(bench.torch_steps, "torch"):
+        entries = _entries(bench, training)
+        if not entries:
+            continue
+        wanted = {place: bench.tf[name] for place, name in entries.items() if name in bench.tf}
+        changed = _variant(bench, training, wanted)
+        if changed is not None:
+            settings, error = changed
+            for name, (old, new) in settings.items():
+                facts = {"setting": name, "torch": old, "tf": new,
+                         "torch_kind": training.kind, "tf_kind": "the hand-written update"}  # fmt: skip
+                found.append(Direct(optimizers.CAUSES[name], facts, error, 0.4))
+    return found
+
+
+def _entries(bench: Bench, training: Any) -> dict[tuple[int, int], str]:
+    """Which entries are parameters after a step: (step, parameter) -> entry."""
+    found = {}
+    for step, arrays in enumerate(training.after):
+        for number, array in enumerate(arrays):
+            for name in bench.torch:
+                held = bench.torch[name]
+                if (
+                    name not in found.values()
+                    and held.shape == array.shape
+                    and np.array_equal(held.astype(np.float64), array.astype(np.float64))
+                ):
+                    found[(step, number)] = name
+                    break
+    return found
+
+
+def _variant(
+    bench: Bench, training: Any, wanted: Mapping[tuple[int, int], np.ndarray]
+) -> tuple[dict[str, tuple[Any, Any]], float] | None:
+    options = list(_options(bench, training.rules[0][0]))
+    for size in (1, 2):
+        for chosen in combinations(options, size):
+            names = [name for name, _ in chosen]
+            if len(set(names)) < len(names):
+                continue
+            rules = [[replace(rule, **dict(chosen)) for rule in row] for row in training.rules]
+            made = simulate(rules, training.start, training.gradients)
+            error = _error(made, wanted, bench.bound_dtype)
+            if error is not None:
+                first = training.rules[0][0]
+                return {n: (getattr(first, n), v) for n, v in chosen}, error
+    return None
+
+
+def _options(bench: Bench, rule: Rule) -> Iterator[tuple[str, Any]]:
+    """One setting changed: switches turned, forms exchanged, numbers of the tf side's code."""
+    numbers = [float(c.value) for c in values.tf_constants(bench) if not isinstance(c.value, bool)]
+    numbers = list(dict.fromkeys([*numbers, *(1 - n for n in numbers if 0 < n < 1), 0.0]))[:20]
+    switches: dict[str, Sequence[Any]] = {
+        "bias_correction": (False,) if rule.kind == "adam" else (),
+        "epsilon_form": [
+            f
+            for f in ("corrected", "raw", "inside", "outside")
+            if f != rule.epsilon_form and rule.epsilon
+        ],  # fmt: skip
+        "momentum_form": ("stored",) if rule.momentum else (),
+        "nesterov": (not rule.nesterov,) if rule.momentum else (),
+        "amsgrad": (not rule.amsgrad,) if rule.kind == "adam" else (),
+        "centered": (not rule.centered,) if rule.kind == "rmsprop" else (),
+        "decay_form": ("decoupled" if rule.decay_form == "coupled" else "coupled",),
+        "maximize": (True,),
+        "kind": [k for k in ("sgd", "adam", "rmsprop", "adagrad") if k != rule.kind],
+    }
+    for name, settings in switches.items():
+        yield from ((name, value) for value in settings)
+    for spec in fields(Rule):
+        if spec.name in ("learning_rate", "epsilon", "beta1", "beta2", "momentum", "dampening",
+                         "rho", "weight_decay", "start"):  # fmt: skip
+            old = getattr(rule, spec.name)
+            yield from ((spec.name, n) for n in [*numbers, old / 2, old * 2] if n != old)
+
+
+def _error(
+    made: list[list[np.ndarray]], wanted: Mapping[tuple[int, int], np.ndarray], dtype: str
+) -> float | None:
+    worst = 0.0
+    for (step, number), array in wanted.items():
+        have = made[step][number]
+        if have.shape != array.shape or not np.isfinite(have).all():
+            return None
+        gap = float(np.max(np.abs(have - array)))
+        if gap > explained_bound(dtype, float(np.max(np.abs(array)))):
+            return None
+        worst = max(worst, gap)
+    return worst
