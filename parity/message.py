@@ -202,8 +202,8 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
         "other data, or list the entry in expect_zero if zero is the point"
     ),
     "no-finite": lambda name, d: (
-        f"nothing finite: {name} is NaN or infinite throughout, on every side; that both fail alike "
-        "proves nothing, so give the case data on which they don't"
+        f"nothing finite: {name} is NaN or infinite throughout, on every side; that both fail "
+        "alike proves nothing, so give the case data on which they don't"
     ),
     "same-object": lambda name, d: (
         f"one object was given as {' and '.join(d['sides'])}: it always agrees with itself"

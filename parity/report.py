@@ -110,7 +110,7 @@ class Report:
 
     @property
     def excusable(self) -> bool:
-        """True where nothing but differences of floating values was found: rounding may explain it."""
+        """True where only differences of floating values were found: rounding may explain them."""
         apart = any(not d.excusable for e in self.entries for d in e.differences)
         return not apart and all(p.vacuous for p in self.problems)
 

@@ -97,7 +97,7 @@ def _widened_item(key: str, value: Any) -> Any:
 
 @contextmanager
 def float64_policy(like: Any) -> Iterator[None]:
-    """New Keras layers are float64 inside. ``set_floatx`` alone does not do it once layers exist."""
+    """New Keras layers are float64 inside; ``set_floatx`` alone is not enough once layers exist."""
     keras = sys.modules.get("tf_keras" if _is_keras2(like) else "keras")
     if keras is None:
         yield

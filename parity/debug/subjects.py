@@ -146,7 +146,7 @@ def _modules_used(function: Any, seen: set[int]) -> Iterator[str]:
     if isinstance(function, types.MethodType):
         function = function.__func__
     if not isinstance(function, types.FunctionType):
-        call = getattr(type(function), "__call__", None)
+        call = inspect.getattr_static(type(function), "__call__", None)
         if isinstance(call, types.FunctionType):
             function = call
         else:

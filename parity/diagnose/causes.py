@@ -42,7 +42,7 @@ class CauseInfo:
 
 
 _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
-    # losses ---------------------------------------------------------------------------------
+    # losses -----------------------------------------------------------------------------------
     (
         "loss-reduction",
         "loss",
@@ -55,7 +55,8 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "loss",
         "A weighted loss divided by the batch size or by the sum of the weights",
         "the loss is off by sum(weights)/n, which changes from batch to batch",
-        "torch's reduction='mean' with weight= divides by the sum of the weights, Keras by the number "
+        "torch's reduction='mean' with weight= divides by the sum of the weights, Keras by their "
+        "number "
         "of elements: sum and divide explicitly",
     ),
     (
@@ -105,7 +106,8 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "loss",
         "Another guard against log(0)",
         "losses differ only where probabilities are 0 or 1",
-        "torch's BCELoss clamps log p at -100, Keras clips p to [1e-7, 1 - 1e-7]: use logits on both "
+        "torch's BCELoss clamps log p at -100, Keras clips p to [1e-7, 1 - 1e-7]: take logits on "
+        "both "
         "sides, or write the same guard",
     ),
     (
@@ -334,7 +336,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "updates differ only when a gradient is large",
         "clip_grad_norm_ is global (global_clipnorm); clipnorm works per variable",
     ),
-    # returns ------------------------------------------------------------------------------------
+    # returns ----------------------------------------------------------------------------------
     (
         "mask-missing",
         "returns",
@@ -391,7 +393,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "a sequence is read from its other end",
         "reverse it once",
     ),
-    # target networks and state --------------------------------------------------------------------
+    # target networks and state ----------------------------------------------------------------
     (
         "tau-swapped",
         "target",
@@ -432,7 +434,8 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "layer",
         "A layer frozen on one side",
         "a normalisation uses its moving statistics although it is called with training=True",
-        "Keras' trainable=False also means inference mode for BatchNormalization: leave it trainable "
+        "Keras' trainable=False also means inference mode for BatchNormalization: leave it "
+        "trainable "
         "and keep its weights out of the optimizer",
     ),
     (
@@ -449,7 +452,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "running averages differ",
         "set the same momentum",
     ),
-    # graphs ---------------------------------------------------------------------------------------
+    # graphs -----------------------------------------------------------------------------------
     (
         "frozen-state",
         "graph",
@@ -458,7 +461,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "pass the value in as a tensor or keep it in a tf.Variable; draw random numbers outside or "
         "with tf.random",
     ),
-    # randomness -----------------------------------------------------------------------------------
+    # randomness -------------------------------------------------------------------------------
     (
         "random-stream",
         "random",
@@ -487,7 +490,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "later entries equal an earlier one",
         "look for a seed, a cache or a frozen trace",
     ),
-    # numerics ---------------------------------------------------------------------------------------
+    # numerics ---------------------------------------------------------------------------------
     (
         "ddof",
         "numerics",
@@ -587,7 +590,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "actions in the environment's units on one side, in [-1, 1] on the other",
         "rescale on both sides",
     ),
-    # dtypes -----------------------------------------------------------------------------------------
+    # dtypes -----------------------------------------------------------------------------------
     (
         "integer-overflow",
         "dtype",
@@ -624,7 +627,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "the values agree, their dtypes do not",
         "use one dtype on both sides",
     ),
-    # optimizers ---------------------------------------------------------------------------------------
+    # optimizers -------------------------------------------------------------------------------
     (
         "other-optimizer",
         "optimizer",
@@ -746,7 +749,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "biases and normalisation weights shrink on one side",
         "exclude_from_weight_decay(var_names=[...]) with the names that the variables really have",
     ),
-    # initial values -----------------------------------------------------------------------------------
+    # initial values ---------------------------------------------------------------------------
     (
         "initializer",
         "initialisation",
@@ -768,7 +771,7 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "Keras sets it to 1, torch draws it like the others",
         "unit_forget_bias=False",
     ),
-    # layouts --------------------------------------------------------------------------------------------
+    # layouts ----------------------------------------------------------------------------------
     (
         "reshape-for-transpose",
         "layout",

@@ -41,7 +41,7 @@ class Constant:
 
 
 def constants_of(function: Any, factory: Any = None) -> list[Constant]:
-    """Every number that the code of ``function``, and of the user's functions it uses, refers to."""
+    """Every number that the code of ``function`` and of the user's functions in it refers to."""
     found: dict[str, Constant] = {}
     seen: set[int] = set()
     for root, label in ((function, "f"), (factory, "made by")):
@@ -73,7 +73,7 @@ def _of(root: Any, path: str, seen: set[int], depth: int) -> Iterator[Constant]:
     owner = getattr(root, "__self__", None)
     if owner is None and not isinstance(function, types.FunctionType):
         owner = root
-        call = getattr(type(root), "__call__", None)
+        call = inspect.getattr_static(type(root), "__call__", None)
         function = call if isinstance(call, types.FunctionType) else None
     if owner is not None and not isinstance(owner, types.ModuleType):
         yield from _attributes(owner, path, seen)
@@ -167,7 +167,7 @@ def _closure(
 
 
 def _inside(value: Any, path: str, seen: set[int], depth: int) -> Iterator[Constant]:
-    if isinstance(value, type) or isinstance(value, types.ModuleType):
+    if isinstance(value, (type, types.ModuleType)):
         return
     root = (getattr(type(value), "__module__", "") or "").split(".")[0]
     if root in ("torch", "tensorflow", "keras", "tf_keras", "numpy") and not callable(value):

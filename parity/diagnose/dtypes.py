@@ -71,7 +71,7 @@ def _loses(value: Any) -> bool:
 
 
 def float32_inside(bench: Bench) -> tuple[str, float, float] | None:
-    """Where the tf side computes in float32 although it was given float64: (place, error, bound)."""
+    """Where the tf side computes in float32 though it was given float64: (place, error, bound)."""
     if bench.bound_dtype != "float64" or bench.first is None or bench.first not in bench.tf:
         return None
     a, b = bench.torch[bench.first], bench.tf[bench.first]

@@ -255,7 +255,7 @@ def _ordering(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
 
 def _logarithms(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
     yield "as it is", lambda a: a
-    for name, function in (
+    yield from (
         ("exp", np.exp), ("log", np.log), ("log to base 2", np.log2), ("log to base 10", np.log10),
         ("log(1 + x)", np.log1p), ("exp(x) - 1", np.expm1), ("square", np.square),
         ("root", np.sqrt), ("magnitude", np.abs), ("sign", np.sign), ("negation", np.negative),
@@ -263,8 +263,7 @@ def _logarithms(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
         ("sigmoid", lambda a: 1 / (1 + np.exp(-a))), ("softplus", lambda a: np.logaddexp(0, a)),
         ("symlog", lambda a: np.sign(a) * np.log1p(np.abs(a))),
         ("degrees", np.degrees), ("radians", np.radians),
-    ):  # fmt: skip
-        yield name, function
+    )  # fmt: skip
 
 
 def _activations(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:

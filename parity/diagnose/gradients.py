@@ -12,7 +12,8 @@ from parity.diagnose.base import Bench, Change, Hypothesis
 from parity.diagnose.operations import at_site, calls, floating, suspects_first
 
 _SINGULAR = ("Log", "Sqrt", "Pow", "RealDiv", "Rsqrt", "Reciprocal", "Inv", "Xlogy", "Acos",
-             "Asin", "Atan2", "Xdivy", "Log1p", "DivNoNan", "Acosh", "Atanh", "EuclideanNorm")  # fmt: skip
+             "Asin", "Atan2", "Xdivy", "Log1p", "DivNoNan", "Acosh", "Atanh",
+             "EuclideanNorm")  # fmt: skip
 
 
 def only_gradients(bench: Bench) -> bool:

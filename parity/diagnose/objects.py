@@ -18,7 +18,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "merge_mode": ("concat", "sum", "mul", "ave"),
 }
 ACTIVATIONS = ("linear", "relu", "sigmoid", "tanh", "hard_sigmoid", "gelu", "silu", "elu", "selu",
-               "softplus", "softmax", "log_softmax", "leaky_relu", "exponential", "relu6")  # fmt: skip
+               "softplus", "softmax", "log_softmax", "leaky_relu", "exponential",
+               "relu6")  # fmt: skip
 #: setting -> the cause that it is; by (family, setting), then by setting.
 CAUSES: dict[str, str] = {
     "from_logits": "logits-probabilities",
@@ -56,7 +57,7 @@ _IDLE = frozenset(
 
 
 def settings(bench: Bench) -> Iterator[Hypothesis]:
-    """Each setting of each Keras object of the run, set to what the torch side has, or to others."""
+    """Each setting of each Keras object of the run, set to the torch side's, or to others."""
     numbers = torch_numbers(bench)
     for seen in bench.keras_objects:
         if seen.family == "optimizers":

@@ -110,14 +110,15 @@ def handwritten(bench: Bench) -> list[Direct]:
             settings, error = changed
             for name, (old, new) in settings.items():
                 facts = {"setting": name, "torch": old, "tf": new,
-                         "torch_kind": training.kind, "tf_kind": "the hand-written update"}  # fmt: skip
+                         "torch_kind": training.kind,
+                         "tf_kind": "the hand-written update"}  # fmt: skip
                 found.append(Direct(optimizers.CAUSES[name], facts, error, 0.4))
     return found
 
 
 def _entries(bench: Bench, training: Any) -> dict[tuple[int, int], str]:
     """Which entries are parameters after a step: (step, parameter) -> entry."""
-    found = {}
+    found: dict[Any, Any] = {}
     for step, arrays in enumerate(training.after):
         for number, array in enumerate(arrays):
             for name in bench.torch:
@@ -160,7 +161,7 @@ def _options(bench: Bench, rule: Rule) -> Iterator[tuple[str, Any]]:
             f
             for f in ("corrected", "raw", "inside", "outside")
             if f != rule.epsilon_form and rule.epsilon
-        ],  # fmt: skip
+        ],
         "momentum_form": ("stored",) if rule.momentum else (),
         "nesterov": (not rule.nesterov,) if rule.momentum else (),
         "amsgrad": (not rule.amsgrad,) if rule.kind == "adam" else (),

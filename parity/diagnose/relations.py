@@ -178,7 +178,7 @@ def _gives(bench: Bench, member: Member, source: np.ndarray, wanted: np.ndarray)
 
 
 def _facts(bench: Bench) -> dict[str, Any]:
-    """Numbers that the families take: bounds among the inputs, discounts and epsilons of the code."""
+    """Numbers that the families take: bounds of the inputs, discounts and epsilons of the code."""
     numbers = [v for _, v in torch_numbers(bench)]
     for constant in tf_constants(bench):
         if not isinstance(constant.value, bool):

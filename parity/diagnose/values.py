@@ -494,4 +494,4 @@ def _sums(bench: Bench) -> list[tuple[str, float]]:
             array = edits.array(operand)
             if array is not None and array.dtype.kind == "f" and 1 < array.size < 10_000:
                 found.append((value.source[:40] or value.op, float(array.sum())))
-    return list(dict((v, (n, v)) for n, v in reversed(found)).values())[:60]
+    return list({v: (n, v) for n, v in reversed(found)}.values())[:60]

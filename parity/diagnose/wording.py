@@ -135,7 +135,7 @@ def _factor_text(cause: str, facts: Facts, expr: str) -> str:
     if facts.get("name_of"):
         return (f"torch multiplies {expr} by {facts['name_of']}; the tf side does not"
                 if cause == "missing-factor" else
-                f"{expr} has the factor {facts['name_of']}, which torch does not apply")  # fmt: skip
+                f"{expr} has the factor {facts['name_of']}, which torch lacks")  # fmt: skip
     tail = {
         "ddof": "n - 1 in one variance, n in the other",
         "variance-bias": "torch averages the unbiased variance of the batch, Keras the biased one",
@@ -209,7 +209,8 @@ def _mask(facts: Facts, expr: str) -> str:
     if str(facts["form"]).startswith("a mean"):
         return (f"torch takes {expr} as {facts['form']} {facts['mask']}; the tf side averages over "
                 "everything")  # fmt: skip
-    return f"torch multiplies {expr} by a mask ({facts['form']} of {facts['mask']}); the tf side does not"
+    mask = f"{facts['form']} of {facts['mask']}"
+    return f"torch multiplies {expr} by a mask ({mask}); the tf side does not"
 
 
 _TEXT: Mapping[str, Say] = {
@@ -328,7 +329,7 @@ _TEXT: Mapping[str, Say] = {
         + (
             " draws random numbers with NumPy or Python while it is traced"
             if f["draws"]
-            else " reads a Python value (an attribute, a number) that is a constant once it is traced"
+            else " reads a Python value (an attribute, a number) that is a constant once traced"
         )
     ),
     "random-stream": lambda f, e: (
