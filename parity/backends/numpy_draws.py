@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,51 +11,67 @@ import numpy as np
 
 from parity.backends import numpy_intercept
 
-_FUNCTIONS = (
+_METHODS = (
     "rand randn random random_sample normal uniform standard_normal randint choice permutation "
     "integers exponential beta gamma binomial poisson laplace multivariate_normal dirichlet"
 ).split()
 
 
-class Drawing:
-    """A generator that tells of what it draws."""
+def _telling(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    """``draw``, whose result the listener is told of."""
 
-    def __init__(self, generator: Any) -> None:
-        self._generator = generator
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._generator, name)
-        return _telling(name, value) if name in _FUNCTIONS else value
-
-
-def _telling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    import sys
-
-    def draw(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
         def run(given: Any = None, op: str | None = None) -> Any:
-            return function(*args, **kwargs)
+            return draw(*args, **kwargs)
 
         return numpy_intercept._told(f"Random.{name}", [], run, sys._getframe(1))
 
-    return draw
+    return function
+
+
+def _subclass(base: type, meta: type = type) -> Any:
+    """A generator class whose drawing methods tell of what they draw."""
+
+    def method(name: str) -> Callable[..., Any]:
+        def function(self: Any, *args: Any, **kwargs: Any) -> Any:
+            def run(given: Any = None, op: str | None = None) -> Any:
+                return getattr(base, name)(self, *args, **kwargs)
+
+            return numpy_intercept._told(f"Random.{name}", [], run, sys._getframe(1))
+
+        return function
+
+    members = {n: method(n) for n in _METHODS if hasattr(base, n)}
+    return meta(base.__name__, (base,), members)
+
+
+class _Kind(type):
+    """Generators that were made before count as instances too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__mro__[1])
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
     """Generators made inside, and NumPy's global one, tell the listener of what they draw."""
-    kept = {n: getattr(np.random, n) for n in (*_FUNCTIONS, "default_rng", "RandomState")
-            if hasattr(np.random, n)}  # fmt: skip
+    names = [n for n in (*_METHODS, "default_rng", "RandomState") if hasattr(np.random, n)]
+    kept = {n: getattr(np.random, n) for n in names}
+    generator = _subclass(np.random.Generator)
 
-    def making(original: Callable[..., Any]) -> Callable[..., Any]:
-        def make(*args: Any, **kwargs: Any) -> Any:
-            return Drawing(original(*args, **kwargs))
-
-        return make
+    def default_rng(seed: Any = None) -> Any:
+        made = kept["default_rng"](seed)
+        return made if made is seed else generator(made.bit_generator)
 
     try:
         for name, original in kept.items():
-            wrap = making if name in ("default_rng", "RandomState") else None
-            setattr(np.random, name, wrap(original) if wrap else _telling(name, original))
+            if name == "default_rng":
+                replacement: Any = default_rng
+            elif name == "RandomState":
+                replacement = _subclass(original, _Kind)
+            else:
+                replacement = _telling(name, original)
+            setattr(np.random, name, replacement)
         yield
     finally:
         for name, original in kept.items():

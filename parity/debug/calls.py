@@ -18,6 +18,7 @@ import numpy as np
 from parity.backends import get_backend
 from parity.backends.base import Broadcast
 from parity.debug import streams
+from parity.debug.inputs import bind
 from parity.debug.modules import cotangents
 from parity.debug.precision import float64_policy, keras_twin
 from parity.debug.subjects import Subject, describe
@@ -116,7 +117,7 @@ class Caller:
 
     def _with(self, function: Any, style: str, inputs: Arrays, dtype: str) -> Outcome:
         arrays = {name: typed(a, dtype) for name, a in inputs.items()}
-        names = list(arrays)
+        names = bind(list(arrays), function, self.subject.label)
         if self.swapped:
             names[:2] = names[1::-1]
         if style == ARRAYS:

@@ -6,6 +6,7 @@ A description is ``NAME=DTYPE[SHAPE]`` with optional bounds: ``state=float32[13,
 
 from __future__ import annotations
 
+import inspect
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -92,8 +93,6 @@ def from_descriptions(descriptions: Sequence[str], *, seed: int = 0) -> dict[str
 
 def from_function(target: str, *, seed: int = 0) -> dict[str, np.ndarray]:
     """The arrays that ``file.py:function`` returns; it may take the seed as its one argument."""
-    import inspect
-
     function = load(target)
     if not callable(function):
         return as_arrays(function, target)
@@ -103,6 +102,35 @@ def from_function(target: str, *, seed: int = 0) -> dict[str, np.ndarray]:
     except Exception as error:
         raise InvalidInput(f"{target}: raised {describe(error)}") from error
     return as_arrays(made, target)
+
+
+def bind(names: Sequence[str], function: Any, label: str) -> list[str]:
+    """The inputs in the order in which a callable takes them.
+
+    By name where every input is called like a parameter; else by position.
+
+    Raises:
+        InvalidInput: an input is called like a parameter at another position, and not all are: the
+            two readings would pair different values.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return list(names)
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    order = [p.name for p in parameters if p.kind in plain]
+    if names and all(name in order for name in names):
+        found = [name for name in order if name in names]
+        if found == order[: len(found)]:
+            return found
+    for position, name in enumerate(names):
+        if name in order and order.index(name) != position:
+            raise InvalidInput(
+                f"{label} takes ({', '.join(order)}), the inputs are ({', '.join(names)}): "
+                f"{name!r} would go to {order[position] if position < len(order) else 'nothing'}; "
+                "call all inputs by the parameters' names, or none"
+            )
+    return list(names)
 
 
 def read_map(path: Path) -> dict[str, str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from parity.errors import AlignmentError
 
@@ -152,6 +153,7 @@ def _cost(a: Step, b: Step) -> float:
     return cost + NAME * (1 - _likeness(a.path, b.path))
 
 
+@lru_cache(maxsize=100_000)
 def _likeness(a: str, b: str) -> float:
     a, b = (s.lower().replace("_", "/").replace(".", "/") for s in (a, b))
     return SequenceMatcher(None, a, b).ratio()

@@ -49,6 +49,13 @@ class Plan:
 
     moved: list[Moved] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    known: dict[int, list[Slot]] = field(default_factory=dict, repr=False)
+
+    def slots(self, layer: Any) -> list[Slot]:
+        """The slots of one layer, asked for once."""
+        if id(layer) not in self.known:
+            self.known[id(layer)] = _slots(layer)
+        return self.known[id(layer)]
 
 
 def layer_shapes(calls: Sequence[LayerCall]) -> dict[int, dict[str, tuple[int, ...]]]:
@@ -86,7 +93,7 @@ def plan(matching: Matching, modules: Mapping[str, Any]) -> Plan:
 
 
 def _plan_match(made: Plan, match: Match, seen: Mapping[str, set[int]]) -> None:
-    found = [_parts_of(match, side) for side in SIDES]
+    found = [_parts_of(made, match, side) for side in SIDES]
     for (owner, left), (other, right) in _opposite(match, *found):
         for name in dict.fromkeys([*left, *right]):
             a, b = left.get(name), right.get(name)
@@ -99,21 +106,20 @@ def _plan_match(made: Plan, match: Match, seen: Mapping[str, set[int]]) -> None:
             elif _squeezed(a.shape) != _squeezed(b.shape) and not _spread(a, b):
                 made.problems.append(_other_shape(match, owner, other, name, a, b))
             else:
-                keys = (_key_in(match.torch, a), _key_in(match.tf, b))
+                keys = (_key_in(made, match.torch, a), _key_in(made, match.tf, b))
                 made.moved.append(Moved(f"{owner}/{name}", f"{other}/{name}", a, b, match, keys))
 
 
-def _key_in(calls: Sequence[LayerCall], slot: Slot) -> Any:
+def _key_in(made: Plan, calls: Sequence[LayerCall], slot: Slot) -> Any:
     """The key of a slot of one of these layers."""
     for call in calls:
-        slots = _slots(call.layer)
-        for key, found in keyed(slots).items():
-            if found.path == slot.path and key[0] == tuple(map(id, slot.natives)):
+        for key, found in keyed(made.slots(call.layer)).items():
+            if found is slot:
                 return key
     return None
 
 
-def _parts_of(match: Match, side: str) -> dict[str, dict[str, Slot]]:
+def _parts_of(made: Plan, match: Match, side: str) -> dict[str, dict[str, Slot]]:
     """Part (or layer) path -> its slots by name."""
     found: dict[str, dict[str, Slot]] = {}
     named = [pair[SIDES.index(side)] for pair in match.parts]
@@ -121,7 +127,7 @@ def _parts_of(match: Match, side: str) -> dict[str, dict[str, Slot]]:
         bare = call.path.split("#")[0]
         if call.fused:
             continue
-        for slot in _slots(call.layer):
+        for slot in made.slots(call.layer):
             part, _, rest = slot.path.partition("/")
             if f"{call.path}/{part}" in named:
                 found.setdefault(f"{call.path}/{part}", {})[rest] = slot
@@ -184,8 +190,8 @@ def _other_shape(match: Match, owner: str, other: str, name: str, a: Slot, b: Sl
 
 
 def _orphan(made: Plan, side: str, call: LayerCall, seen: set[int]) -> None:
-    shapes = {s.path: list(s.shape) for s in _slots(call.layer)}
-    new = [s for s in _slots(call.layer) if not set(map(id, s.natives)) <= seen]
+    shapes = {s.path: list(s.shape) for s in made.slots(call.layer)}
+    new = [s for s in made.slots(call.layer) if not set(map(id, s.natives)) <= seen]
     if not new:
         return
     seen.update(id(n) for s in new for n in s.natives)

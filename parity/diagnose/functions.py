@@ -85,6 +85,9 @@ def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
             return [as_cause(bench, known[0], known[1:])], None
         rest = search(bench, thorough_tiers(bench))
         findings = sorted([*findings, *rest], key=lambda f: f.order)
+        if not any(f.complete and _credible(f) for f in findings):
+            found = search(bench, [[terms.replaced]])
+            findings = sorted([*findings, *found], key=lambda f: f.order)
     findings = [f for f in findings if _credible(f)]
     if not findings:
         weak = [*_direct(bench, weak=True), *relations.missing(bench), *relations.generic(bench)]
@@ -133,7 +136,6 @@ def thorough_tiers(bench: Bench) -> list[Tier]:
         [masks.masks, objects.initialisers, ordering.updates],
         [values.factors, values.solved_operands],
         [masks.shifts, masks.operands],
-        [terms.replaced],
     ]
 
 

@@ -384,7 +384,7 @@ def given_raw(bench: Bench) -> Iterator[Hypothesis]:
             facts = {"operation": label, "input": name}
             change = Change(inputs=(applied,))
             hypothesis = Hypothesis(_missing(label), change, facts, None, 1.4)
-            if label.startswith("clip") and "[-1, 1]" not in label:
+            if label.startswith(("clip above", "clip below")):
                 hypothesis = replace(hypothesis, rank=1.35)
             options.append((_known(bench, function, held), hypothesis))
     options.sort(key=lambda pair: not pair[0])

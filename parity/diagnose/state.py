@@ -135,6 +135,9 @@ def _first_seed_only() -> Iterator[None]:
     made: dict[Any, Any] = {}
 
     def once(name: str, original: Any) -> Any:
+        if isinstance(original, type):
+            return _single(original)
+
         def function(*args: Any, **kwargs: Any) -> Any:
             key = (name, repr(args), repr(kwargs))
             if key not in made:
@@ -151,6 +154,23 @@ def _first_seed_only() -> Iterator[None]:
     finally:
         for owner, name, original in kept:
             setattr(owner, name, original)
+
+
+def _single(original: type) -> Any:
+    """A class that makes one object for each set of arguments."""
+    made: dict[Any, Any] = {}
+
+    class Meta(type):
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            key = (repr(args), repr(kwargs))
+            if key not in made:
+                made[key] = original(*args, **kwargs)
+            return made[key]
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, original)
+
+    return Meta(original.__name__, (), {})
 
 
 def traced_functions(bench: Bench) -> list[tuple[str, bool]]:

@@ -51,8 +51,8 @@ def test_a_difference_is_placed(tmp_path: Path, arrays: dict[str, np.ndarray]) -
 
 
 def test_json_holds_the_whole_report(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
-    path = save(tmp_path / "a.npz", arrays)
-    result = run("compare", path, path, "--json")
+    paths = [save(tmp_path / name, arrays) for name in ("a.npz", "b.npz")]
+    result = run("compare", *paths, "--json")
     document = json.loads(result.output)
     assert document["verdict"] == "agree"
     assert [entry["name"] for entry in document["entries"]] == ["loss", "grad"]
@@ -76,10 +76,17 @@ def test_traces_keep_their_order(tmp_path: Path, arrays: dict[str, np.ndarray]) 
 
 
 def test_zeros_prove_nothing(tmp_path: Path) -> None:
-    path = save(tmp_path / "a.npz", {"mask": np.zeros(7)})
-    assert run("compare", path, path).exit_code == DIFFER
-    assert "all zero: mask" in run("compare", path, path).output
-    assert run("compare", path, path, "--expect-zero", "mask").exit_code == AGREE
+    paths = [save(tmp_path / name, {"mask": np.zeros(7)}) for name in ("a.npz", "b.npz")]
+    assert run("compare", *paths).exit_code == DIFFER
+    assert "all zero: mask" in run("compare", *paths).output
+    assert run("compare", *paths, "--expect-zero", "mask").exit_code == AGREE
+
+
+def test_a_file_with_itself_proves_nothing(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+    path = save(tmp_path / "a.npz", arrays)
+    result = run("compare", path, tmp_path / "." / "a.npz")
+    assert result.exit_code == DIFFER
+    assert result.output.startswith("INVALID")
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_acting_without_noise_is_the_actor_and_noise_differs_by_call(side):
     observation = trainer.state()["buffer/observation"][:2]
     quiet = act(side, make(side, sigma=0.0), observation)
     first, second = (act(side, trainer, observation) for _ in range(2))
-    noise = Stream(7).split("exploration").fold_in(1).normal((2, 1))
+    noise = np.float64(Stream(7).split("exploration").fold_in(1).normal((2, 1)))
     np.testing.assert_allclose(first, np.clip(quiet + 0.2 * noise, -2, 2), rtol=1e-12)
     assert not np.array_equal(first, second)
 
