@@ -170,8 +170,9 @@ class Backend(ABC):
         dtype: str,
         device: str = "cpu",
         training: bool = False,
+        backward: bool = True,
     ) -> ModuleRecord:
-        """Forward and backward pass of ``module`` with every leaf layer recorded."""
+        """Forward pass, and backward pass unless not wanted, with every leaf layer recorded."""
 
     @abstractmethod
     def call_layer(

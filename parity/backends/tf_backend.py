@@ -80,6 +80,7 @@ class TensorFlowBackend(Backend):
         dtype: str,
         device: str = "cpu",
         training: bool = False,
+        backward: bool = True,
     ) -> ModuleRecord:
         tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
         floats = {str(i): t for i, t in enumerate(tensors) if t.dtype.is_floating}
@@ -94,17 +95,19 @@ class TensorFlowBackend(Backend):
             recorder = Recorder(self, module)
             with recorder.installed():
                 output = call_model(module, tensors, training=training)
+        record = ModuleRecord(output={p: self.to_numpy(t) for p, t in flatten(output)})
+        record.calls = recorder.calls
+        if not backward:
+            return record
         natives = [native for slot in slots for native in slot.natives]
         hidden = [_floats(nested) for nested in recorder.outputs]
         wanted = [*floats.values(), *natives, *(t for group in hidden for t in group)]
         found = iter(_gradients(tape, output, wanted, cotangents))
-        record = ModuleRecord(output={p: self.to_numpy(t) for p, t in flatten(output)})
         record.input_gradients = {name: next(found) for name in floats}
         for slot in slots:
             record.parameter_gradients[slot.path] = slot.gradient(
                 [next(found) for _ in slot.natives]
             )
-        record.calls = recorder.calls
         for call, nested in zip(recorder.calls, recorder.outputs, strict=True):
             call.output_gradient = _gradient_structure(nested, found)
         return record

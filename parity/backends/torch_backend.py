@@ -66,6 +66,7 @@ class TorchBackend(Backend):
         dtype: str,
         device: str = "cpu",
         training: bool = False,
+        backward: bool = True,
     ) -> ModuleRecord:
         tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
         floats = {str(i): t for i, t in enumerate(tensors) if t.is_floating_point()}
@@ -76,10 +77,12 @@ class TorchBackend(Backend):
         with _mode(module, training), recorder.installed():
             output = module(*tensors)
             arrays = {path: np.array(self.to_numpy(leaf)) for path, leaf in flatten(output)}
+            record = ModuleRecord(output=arrays, calls=recorder.calls)
+            if not backward:
+                return record
             natives = [native for slot in slots for native in slot.natives]
             wanted = [*floats.values(), *natives]
             found = iter(_gradients(self, output, wanted, cotangents))
-        record = ModuleRecord(output=arrays, calls=recorder.calls)
         record.input_gradients = {name: next(found) for name in floats}
         for slot in slots:
             record.parameter_gradients[slot.path] = slot.gradient(

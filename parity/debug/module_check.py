@@ -41,6 +41,13 @@ class Run:
     before: Mapping[str, np.ndarray]
     """``state/...`` -> the running statistics before the pass, in training mode."""
 
+    def release(self) -> None:
+        """Let go of all arrays; the report stays."""
+        self.pair.records.clear()
+        self.traces.clear()
+        self.matching = Matching([], self.matching.pairing)
+        self.plan = Plan(problems=self.plan.problems)
+
 
 def check_modules(
     subjects: Mapping[str, Subject],
@@ -68,13 +75,14 @@ def check_modules(
             _copy(plan)
         else:
             _settle_flattening(matching, plan)
-        twins = _twins(subjects, first.inputs)
         keep = transfer == "keep"
         run32 = _run(Pair(values, first.inputs, "float32", training), matching, names, seed, keep)
+        twins = _twins(subjects, first.inputs)
         run64 = None
         if all(twin.module is not None for twin in twins.values()):
             wide = {side: twins[side].module for side in SIDES}
             _widen(plan, values, wide, exact=transfer == "copy")
+            run32.release()
             pair = Pair(wide, first.inputs, "float64", training)
             run64 = _run(pair, matching, names, seed, keep)
         return _explained(run32, run64, subjects, twins)
@@ -101,12 +109,12 @@ def _first_record(
     pair = Pair(values, given, "float32")
     _record_torch(pair, subjects, seed)
     if inputs["torch"] is not inputs["tf"]:
-        return subjects, _recorded(pair, subjects, seed)
+        return subjects, _recorded(pair, subjects, seed, backward=False)
     failed: InvalidInput | None = None
     for choice in feeding.choices(values["tf"], given["tf"], pair.records["torch"].calls):
         trial = Pair(values, {**given, "tf": choice}, "float32", False, dict(pair.records))
         try:
-            return subjects, _recorded(trial, subjects, seed)
+            return subjects, _recorded(trial, subjects, seed, backward=False)
         except InvalidInput as error:
             failed = failed or error
         factory = subjects["tf"].factory
@@ -131,6 +139,7 @@ def _record_torch(pair: Pair, subjects: Mapping[str, Subject], seed: int) -> Non
             [modules.typed(a, pair.dtype) for a in pair.inputs["torch"]],
             cotangents=modules.cotangents(seed),
             dtype=pair.dtype,
+            backward=False,
         )
     except ParityError:
         raise
@@ -139,10 +148,15 @@ def _record_torch(pair: Pair, subjects: Mapping[str, Subject], seed: int) -> Non
 
 
 def _recorded(
-    pair: Pair, subjects: Mapping[str, Subject], seed: int, *, last_order: str = "same"
+    pair: Pair,
+    subjects: Mapping[str, Subject],
+    seed: int,
+    *,
+    last_order: str = "same",
+    backward: bool = True,
 ) -> Pair:
     try:
-        return pair.record(seed, last_order=last_order)
+        return pair.record(seed, last_order=last_order, backward=backward)
     except ParityError:
         raise
     except Exception as error:
@@ -238,6 +252,8 @@ def _run(
         if keep:
             _settle_flattening(matching, plan)
         traces = modules.traces(pair, matching, plan)
+        for record in pair.records.values():
+            record.parameter_gradients.clear()  # the traces hold them
     report = build_report(
         traces, expect_zero=EXPECT_ZERO, dtype=pair.dtype, subject={"dtype": pair.dtype}
     )

@@ -326,4 +326,14 @@ def fitted(values: np.ndarray, slot: Slot) -> np.ndarray:
     """The values in the slot's own shape and dtype."""
     shape = tuple(slot.shape)
     array = values if values.size == int(np.prod(shape)) else np.broadcast_to(values, shape)
-    return np.array(array.reshape(shape)).astype(slot.get().dtype)
+    return np.asarray(array.reshape(shape)).astype(_dtype(slot))
+
+
+def _dtype(slot: Slot) -> Any:
+    """NumPy's dtype of a slot, without reading it."""
+    dtype = getattr(slot.natives[0], "dtype", None) if slot.natives else None
+    named = getattr(dtype, "name", str(dtype).removeprefix("torch."))
+    try:
+        return np.dtype(named)
+    except TypeError:  # bfloat16 and the like
+        return slot.get().dtype

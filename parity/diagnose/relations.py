@@ -296,7 +296,7 @@ def _same(bench: Bench, a: np.ndarray, b: np.ndarray | None) -> bool:
     scale = float(finite.max()) if finite.size else 1.0
     bound = explained_bound(bench.bound_dtype, scale)
     # constants of the frameworks' own kernels may be float32's
-    bound = max(bound, min(float32_rounding_bound(scale) / 16, 1e-6 * bench.before.at_first))
+    bound = max(bound, min(float32_rounding_bound(scale) / 16, 1e-3 * bench.before.at_first))
     with np.errstate(invalid="ignore"):
         close_ = (np.abs(x - y) <= bound) | (x == y) | (np.isnan(x) & np.isnan(y))
     return bool(close_.all())
