@@ -97,6 +97,7 @@ class NumpyBackend(Backend):
         dtype: str,
         device: str = "cpu",
         training: bool = False,
+        backward: bool = True,
     ) -> ModuleRecord:
         arrays = [self.tensor(a, dtype=dtype) for a in inputs]
         record: ModuleRecord = module.record(arrays, cotangents)

@@ -30,9 +30,7 @@ class Pair:
     training: bool = False
     records: dict[str, ModuleRecord] = field(default_factory=dict)
 
-    def record(
-        self, seed: int = 0, *, last_order: str = axes.SAME, backward: bool = True
-    ) -> Pair:
+    def record(self, seed: int = 0, *, last_order: str = axes.SAME, backward: bool = True) -> Pair:
         """One forward and backward pass of each side that has none yet, from equal gradients.
 
         Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from parity.debug.subjects import Subject, describe
 from parity.errors import InvalidInput
 from parity.report import Report, build_report, judge
 from parity.trace import Trace
+from parity.verdict import Verdict
 
 STEPS = 5
 #: torch slot -> Keras slot names that hold the same quantity. Momentum is not among them: Keras
@@ -44,8 +46,8 @@ def check_optimizers(
     """
     start = dict(parameters or default_parameters(seed))
     gradients = [default_gradients(start, step, seed) for step in range(steps)]
-    run32 = _run(subjects, start, gradients, "float32")
-    run64 = _run(subjects, start, gradients, "float64")
+    run32, _ = _run(subjects, start, gradients, "float32")
+    run64, steps_taken = _run(subjects, start, gradients, "float64")
     subject = {
         "check": "optimizer",
         "torch": subjects["torch"].label,
@@ -53,7 +55,30 @@ def check_optimizers(
         "dtype": "float32",
         "steps": steps,
     }
-    return judge(run32.with_(subject=subject), run64)
+    report = judge(run32.with_(subject=subject), run64)
+    if report.verdict in (Verdict.DIVERGE, Verdict.LATENT):
+        report = report.with_(causes=tuple(_causes(steps_taken)))
+    return report
+
+
+def _causes(steps_taken: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """The settings that make the difference: both are simulated, and switched one by one."""
+    from parity.diagnose.causes import CAUSES
+    from parity.diagnose.optimizers import explanations, facts_of
+    from parity.diagnose.wording import fix_of, text_of
+
+    for torch, tf, found in explanations(steps_taken["torch"], steps_taken["tf"], "float64"):
+        for part in found.parts:
+            facts = facts_of(part, torch, tf)
+            yield {
+                "cause": part.cause,
+                "text": text_of(part.cause, facts),
+                "before": part.before,
+                "after": part.after,
+                "fix": fix_of(part.cause, facts),
+                "docs": CAUSES[part.cause].link,
+                "alternatives": [],
+            }
 
 
 def default_parameters(seed: int) -> dict[str, np.ndarray]:
@@ -80,16 +105,21 @@ def _run(
     start: Mapping[str, np.ndarray],
     gradients: list[dict[str, np.ndarray]],
     dtype: str,
-) -> Report:
+) -> tuple[Report, dict[str, list[Any]]]:
+    from parity.backends import keras_steps, torch_intercept
+
     cast = [{n: _typed(g, dtype) for n, g in step.items()} for step in gradients]
     first = {n: _typed(v, dtype) for n, v in start.items()}
-    traces = {
-        "torch": _guarded(_torch, subjects["torch"], first, cast),
-        "tf": _guarded(_tf, subjects["tf"], first, cast),
-    }
+    with torch_intercept.intercept() as seen:
+        traces = {"torch": _guarded(_torch, subjects["torch"], first, cast)}
+    # Keras takes Python numbers through float32, which a float64 run must not
+    exact = float64_policy(subjects["tf"].value) if dtype == "float64" else nullcontext()
+    with keras_steps.steps() as taken, exact:
+        traces["tf"] = _guarded(_tf, subjects["tf"], first, cast)
     common = [n for n in traces["torch"] if n in traces["tf"]]
     shared = {s: Trace({n: t[n] for n in common}, side=s) for s, t in traces.items()}
-    return build_report(shared, expect_zero=("*/slot/*",), dtype=dtype, subject={"dtype": dtype})
+    report = build_report(shared, expect_zero=("*/slot/*",), dtype=dtype, subject={"dtype": dtype})
+    return report, {"torch": seen.steps, "tf": taken}
 
 
 def _guarded(

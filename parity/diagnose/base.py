@@ -422,16 +422,16 @@ class Bench:
         outcome = self._tf(change, _plain, inputs)
         if outcome is None:
             return finding
-        trace = comparable({"torch": torch, "tf": outcome}, inputs)["tf"]
+        both = comparable({"torch": torch, "tf": outcome}, inputs)
+        trace, kept = both["tf"], self.torch
         for alter in change.outputs:
             trace = alter(trace)
-        kept = self.torch
-        self.torch = torch.trace
+        self.torch = both["torch"]
         try:
-            failing = [n for n in torch.trace if self._gap(trace, n)[0] > self._wide(n, trace)]
+            failing = [n for n in self.torch if self._gap(trace, n)[0] > self._wide(n, trace)]
         finally:
             self.torch = kept
-        holds = not failing if finding.complete else finding_first(self) not in failing
+        holds = not failing if finding.complete else self.first not in failing
         return replace(finding, confirmed=holds)
 
     def _wide(self, name: str, trace: Trace) -> float:
@@ -448,10 +448,6 @@ class Bench:
         except Exception:
             return None
         return inputs, torch
-
-
-def finding_first(bench: Bench) -> str | None:
-    return bench.first
 
 
 def same_inputs(inputs: Mapping[str, Arrays]) -> bool:

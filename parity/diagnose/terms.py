@@ -25,6 +25,7 @@ def combined(bench: Bench) -> Iterator[Hypothesis]:
     sites = [s for s in suspects_first(bench) if floating(bench, s) and s.op not in _SILENT]
     given = {n: np.asarray(a) for n, a in bench.inputs["tf"].items()}
     numbers = [v for n, v in torch_numbers(bench) if v not in (0.0, 1.0)]
+    seen: set[Any] = set()
     for wanted in _unmatched(bench):
         for site in sites:
             held = bench.sites[site][0].array
@@ -32,7 +33,11 @@ def combined(bench: Bench) -> Iterator[Hypothesis]:
                 continue
             for label, source, other in _others(bench, site, given, held):
                 for form, factor in _forms(bench, wanted.array, held, other, numbers):
-                    yield _combination(site, label, source, form, factor, wanted)
+                    key = (site, label, form, round(factor, 9))
+                    if key not in seen:
+                        seen.add(key)
+                        mask = other.size > 1 and set(np.unique(other)) <= {0.0, 1.0}
+                        yield _combination(site, label, source, form, factor, wanted, mask)
 
 
 def _unmatched(bench: Bench) -> list[Value]:
@@ -77,7 +82,13 @@ def _forms(
 
 
 def _combination(
-    site: Site, label: str, source: Callable[[Any], Any], form: str, factor: float, wanted: Value
+    site: Site,
+    label: str,
+    source: Callable[[Any], Any],
+    form: str,
+    factor: float,
+    wanted: Value,
+    mask: bool,
 ) -> Hypothesis:
     import tensorflow as tf
 
@@ -96,6 +107,8 @@ def _combination(
     cause = "missing-term" if form in ("plus", "minus") else "missing-factor"
     facts = {"form": form, "other": label, "coefficient": factor,
              "torch_line": f"{wanted.place}: {wanted.source}"}  # fmt: skip
+    if mask and form == "times":
+        cause, facts = "mask-missing", {"mask": label, "form": "mask"}
     return Hypothesis(cause, Change((edits.at(site, change),)), facts, site, 1.1)
 
 

@@ -141,6 +141,13 @@ def test_bernoulli_ends(view):
     assert abs(drawn.mean() - 0.3) < 0.015
 
 
+def test_bernoulli_compares_words_strictly(view):
+    """At ``p = word / 2^32`` a value is false, one step above it is true."""
+    words = STREAM.bits(101, dtype="uint32").astype(np.float64)
+    assert not to_numpy(view(STREAM).bernoulli(words / 2**32, 101)).any()
+    assert to_numpy(view(STREAM).bernoulli((words + 1) / 2**32, 101)).all()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_dropout_keeps_the_mean(view, dtype):
     mask = to_numpy(view(STREAM).dropout_mask(0.25, 20_000, dtype=dtype))
