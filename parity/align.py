@@ -27,14 +27,12 @@ def merge_order(orders: Sequence[Sequence[str]]) -> list[str]:
     merged = list(orders[0]) if orders else []
     known = set(merged)
     for order in orders[1:]:
-        position = 0
+        before = None
         for name in order:
-            if name in known:
-                position = merged.index(name) + 1
-            else:
-                merged.insert(position, name)
+            if name not in known:  # look up places for these only: traces can be long
+                merged.insert(0 if before is None else merged.index(before) + 1, name)
                 known.add(name)
-                position += 1
+            before = name
     return merged
 
 

@@ -250,7 +250,10 @@ def cause_text(cause: Mapping[str, Any]) -> str:
     if cause.get("fix"):
         text += f"; fix: {printable(str(cause['fix']))}"
     if cause.get("alternatives"):
-        text += f"; these data also fit: {printable(', '.join(map(str, cause['alternatives'])))}"
+        others = [a.get("cause", a) if isinstance(a, Mapping) else a for a in cause["alternatives"]]
+        text += f"; these data also fit: {printable(', '.join(map(str, others)))}"
+    if cause.get("docs"):
+        text += f"; more: {printable(str(cause['docs']))}"
     return text
 
 

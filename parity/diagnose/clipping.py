@@ -53,8 +53,9 @@ def forms(raw: Gradients, bounds: Sequence[float]) -> Iterator[tuple[str, float,
             [g * min(1.0, bound / max(n, 1e-300)) for g, n in zip(raw, norms, strict=True)],
         )
         yield f"clipped by value ({bound:g})", bound, [np.clip(g, -bound, bound) for g in raw]
-        yield f"scaled to the global norm {bound:g}", bound, [g * bound / whole for g in raw]
-    yield "scaled by their number", 0.0, [g / len(g) for g in raw]
+        if whole:
+            yield f"scaled to the global norm {bound:g}", bound, [g * bound / whole for g in raw]
+    yield "scaled by their number", 0.0, [g / max(len(np.atleast_1d(g)), 1) for g in raw]
     yield (
         "scaled to norm 1 each",
         1.0,

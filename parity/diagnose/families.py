@@ -301,8 +301,8 @@ def _activations(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
 
 def _percentiles(x: Array, _: Mapping[str, Any]) -> Iterator[Member]:
     methods: list[Any] = ["linear", "lower", "higher", "nearest", "midpoint"]
-    for axis in _axes(x):
-        for q in (5, 10, 25, 50, 75, 90, 95):
+    for axis in _axes(x)[:3]:
+        for q in (10, 25, 75, 90):
             for method in methods:
                 yield (
                     f"percentile {q}, {method}",

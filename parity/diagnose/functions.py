@@ -86,6 +86,9 @@ def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
         rest = search(bench, thorough_tiers(bench))
         findings = sorted([*findings, *rest], key=lambda f: f.order)
         if not any(f.complete and _credible(f) for f in findings):
+            weak = _direct(bench, weak=True)
+            if weak:
+                return [as_cause(bench, weak[0], weak[1:])], None
             found = search(bench, [[terms.replaced]])
             findings = sorted([*findings, *found], key=lambda f: f.order)
     findings = [f for f in findings if _credible(f)]

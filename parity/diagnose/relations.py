@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from parity.diagnose.base import Bench, Change, Direct, Hypothesis
-from parity.diagnose.families import FAMILIES, Member
+from parity.diagnose.families import FAMILIES
 from parity.diagnose.numbers import factor_meaning
 from parity.diagnose.values import close, tf_constants, torch_numbers
 from parity.tolerance import explained_bound, float32_rounding_bound
 from parity.trace import Trace
 
-_MOST_SOURCES = 80
+_MOST_SOURCES = 60
+_INNER_SOURCES = 24
 
 
 def entries(bench: Bench) -> Iterator[Hypothesis]:
@@ -79,15 +80,25 @@ def conventions(bench: Bench, *, weak: bool = False) -> Iterator[Direct]:
     if name is None or name not in bench.tf:
         return
     facts = _facts(bench)
-    for title, wanted, held, place in _targets(bench, name):
-        yield from _explained(bench, title, wanted, held, place, facts, weak)
+    targets = [t for t in _targets(bench, name, weak) if t[1].shape == t[2].shape and t[1].size > 1]
+    for number, (label, source) in enumerate(_sources(bench)):
+        if bench.expired or (weak and number >= _INNER_SOURCES):
+            return
+        near = targets if number < _INNER_SOURCES else targets[:1]
+        for family in FAMILIES:
+            if (family.cause in _WEAK) == weak:
+                yield from _explained(bench, family, label, source, near, facts)
 
 
-def _targets(bench: Bench, name: str) -> Iterator[tuple[str, np.ndarray, np.ndarray, str]]:
+def _targets(
+    bench: Bench, name: str, weak: bool
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, str]]:
     """The entry that differs, and the first intermediates without a counterpart on each side."""
     yield _short(name), bench.torch[name], bench.tf[name], ""
-    theirs = [v for v in bench.theirs if v.partner is None and _plain(v)][:6]
-    ours = [v for v in bench.ours if v.partner is None and _plain(v)][:6]
+    if weak:
+        return
+    theirs = [v for v in bench.theirs if v.partner is None and _plain(v)][:5]
+    ours = [v for v in bench.ours if v.partner is None and _plain(v)][:5]
     for a in theirs:
         for b in ours:
             if a.array.shape == b.array.shape:
@@ -101,40 +112,44 @@ def _plain(value: Any) -> bool:
 
 def _explained(
     bench: Bench,
-    name: str,
-    wanted: np.ndarray,
-    held: np.ndarray,
-    place: str,
+    family: Any,
+    label: str,
+    source: np.ndarray,
+    targets: list[tuple[str, np.ndarray, np.ndarray, str]],
     facts: dict[str, Any],
-    weak: bool,
 ) -> Iterator[Direct]:
-    if wanted.shape != held.shape or wanted.size < 2:
-        return
-    for label, source in _sources(bench):
-        for family in FAMILIES:
-            if (family.cause in _WEAK) != weak:
+    """Targets that the two sides make from this source by two members of the family."""
+    made = list(_made(family, source, facts))
+    for name, wanted, held, place in targets:
+        left = [(t, v) for t, v in made if _same(bench, wanted, v)]
+        right = [(t, v) for t, v in made if _same(bench, held, v)] if left else []
+        pairs = [(a, b) for a in left for b in right if a[0] != b[0]]
+        pairs = [p for p in pairs[:4] if _goes_on(bench, name, family, p, facts)]
+        if not pairs:
+            continue
+        (torch, value), (tf, _) = pairs[0]
+        yield Direct(
+            _pair_cause(family.cause, torch, tf),
+            {"source": label, "torch": torch, "tf": tf, "entry": name},
+            float(np.max(np.abs(value - wanted))),
+            0.5 + 0.1 * FAMILIES.index(family) / len(FAMILIES),
+            place,
+        )
+
+
+def _made(
+    family: Any, source: np.ndarray, facts: dict[str, Any]
+) -> Iterator[tuple[str, np.ndarray]]:
+    """What every member of a family makes of an array."""
+    with np.errstate(all="ignore"):
+        for text, function in family.members(source, facts):
+            try:
+                yield text, np.asarray(function(source))
+            except (ValueError, IndexError, TypeError, FloatingPointError):
                 continue
-            with np.errstate(all="ignore"):
-                members = list(family.members(source, facts))
-                left = [m for m in members if _gives(bench, m, source, wanted)]
-                right = [m for m in members if _gives(bench, m, source, held)] if left else []
-            pairs = [(a, b) for a in left for b in right if a[0] != b[0]]
-            pairs = [p for p in pairs if _goes_on(bench, name, family, p, facts)] if pairs else []
-            if pairs:
-                (torch, function), (tf, _) = pairs[0]
-                value = np.asarray(function(source))
-                yield Direct(
-                    _pair_cause(family.cause, torch, tf),
-                    {"source": label, "torch": torch, "tf": tf, "entry": _short(name)},
-                    float(np.max(np.abs(value - wanted))),
-                    0.5 + 0.1 * FAMILIES.index(family) / len(FAMILIES),
-                    place,
-                )
 
 
-def _goes_on(
-    bench: Bench, name: str, family: Any, pair: tuple[Member, Member], facts: dict[str, Any]
-) -> bool:
+def _goes_on(bench: Bench, name: str, family: Any, pair: Any, facts: dict[str, Any]) -> bool:
     """Where entries are numbered by step, the next one must have the same explanation."""
     match = re.match(r"^(.*?)(\d+)$", name)
     if match is None:
@@ -142,15 +157,12 @@ def _goes_on(
     following = f"output/{match[1]}{int(match[2]) + 1}"
     if following not in bench.before.failing or following not in bench.tf:
         return True
-    wanted, held = bench.torch[following], bench.tf[following]
     for _, source in _sources(bench):
-        with np.errstate(all="ignore"):
-            members = list(family.members(source, facts))
-        for torch in (m for m in members if m[0] == pair[0][0]):
-            if _gives(bench, torch, source, wanted) and any(
-                _gives(bench, m, source, held) for m in members if m[0] == pair[1][0]
-            ):
-                return True
+        made = list(_made(family, source, facts))
+        if any(t == pair[0][0] and _same(bench, bench.torch[following], v) for t, v in made) and (
+            any(t == pair[1][0] and _same(bench, bench.tf[following], v) for t, v in made)
+        ):
+            return True
     return False
 
 
@@ -168,13 +180,6 @@ def _pair_cause(cause: str, torch: str, tf: str) -> str:
 
 _WEAK = ("other-function", "element-order", "percentile", "reduction-axis", "normalisation",
          "norm-kind")  # fmt: skip
-
-
-def _gives(bench: Bench, member: Member, source: np.ndarray, wanted: np.ndarray) -> bool:
-    try:
-        return _same(bench, wanted, np.asarray(member[1](source)))
-    except (ValueError, IndexError, TypeError, FloatingPointError):
-        return False
 
 
 def _facts(bench: Bench) -> dict[str, Any]:
