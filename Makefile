@@ -13,7 +13,7 @@ READY  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 # A missing package must fail the suite, not shorten it.
 export PARITY_REQUIRE ?= torch,tf,gym,gymnasium,mujoco,box2d,safetensors
-OTHERS := not benchmark and not gpu and not learning
+OTHERS := not benchmark and not gpu and not learning and not slow
 
 .DEFAULT_GOAL := help
 .PHONY: help install parity test lint types suite gpu stage learning bench corpus format clean distclean

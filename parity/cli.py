@@ -314,3 +314,13 @@ def fail(message: str) -> NoReturn:
     """Say what was wrong and leave with the code for misuse."""
     click.echo(f"parity: {message}", err=True)
     sys.exit(MISUSE)
+
+
+def _register() -> None:
+    """Commands that have files of their own; these import nothing heavy."""
+    from parity.cli_weights import weights
+
+    main.add_command(weights)
+
+
+_register()

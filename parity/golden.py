@@ -275,6 +275,7 @@ def manifest_complaints(folder: Path, wanted: Iterable[str]) -> list[str]:
 
 
 def sha256(path: Path) -> str:
+    """Checksum of a file's bytes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

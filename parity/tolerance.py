@@ -101,6 +101,10 @@ SAME_NUMBER = 1e-6
 they are 6e-8 apart, while neighbouring simple ratios are apart by far more."""
 
 
+SAME_ARRAY = {"rtol": 2e-7, "atol": 1e-9}
+"""Two arrays found in a run are read as one: at most a float32 rounding and a half apart."""
+
+
 def float32_inside_bound(scale: float) -> float:
     """Error that float32 constants or casts inside a float64 run leave at magnitude ``scale``.
 

@@ -55,6 +55,7 @@ class Caller:
     Attributes:
         swapped: the first two inputs change places (a raw loss of Keras takes the target first).
         style: found at the first call.
+        stopped: inputs through which no gradient is to flow back.
         wrap: makes of each array what the function is given, where it takes arrays.
         alter: entered around the call with the function that was made, after its factory ran.
     """
@@ -66,6 +67,7 @@ class Caller:
     style: str | None = None
     alter: Callable[[Any], AbstractContextManager[Any]] = lambda made: nullcontext()
     wrap: Callable[[np.ndarray], Any] = np.array
+    stopped: tuple[str, ...] = ()
 
     def __call__(
         self,
@@ -125,7 +127,7 @@ class Caller:
             found = function(*given)
             return Outcome(_trace(found, {}, self.side), style)
         outputs, gradients = get_backend(self.side).value_and_grad(
-            lambda **tensors: function(*(tensors[n] for n in names)),
+            lambda **tensors: function(*(self._given(n, tensors[n]) for n in names)),
             arrays,
             wrt=[n for n, a in arrays.items() if a.dtype.kind == "f"],
             cotangents=cotangents(self.seed),
@@ -134,6 +136,13 @@ class Caller:
         without = {n for n, g in gradients.items() if g is None}
         trace = _trace(outputs, gradients, self.side)
         return Outcome(trace, style, without, differentiable=_tensors(outputs, self.side))
+
+    def _given(self, name: str, tensor: Any) -> Any:
+        if name not in self.stopped:
+            return tensor
+        if self.side == "torch":
+            return tensor.detach()
+        return sys.modules["tensorflow"].stop_gradient(tensor)
 
     def made(self, dtype: str, inputs: Arrays) -> Callable[..., Any]:
         """The function itself; a fresh one where there is a factory."""

@@ -55,7 +55,7 @@ def check(
     """
     if transfer not in WEIGHTS:
         raise InvalidInput(f"transfer={transfer!r}: choose {' or '.join(WEIGHTS)}")
-    pair = _sides(torch, tf)
+    pair = sides(torch, tf)
     arrays = None if inputs is None else _inputs(inputs)
     if all(subject.kind == "module" for subject in pair.values()) and arrays is not None:
         if not arrays["torch"]:
@@ -79,7 +79,7 @@ def check(
     return check_functions(pair, arrays, seed=seed)
 
 
-def _sides(first: Any, second: Any) -> dict[str, Subject]:
+def sides(first: Any, second: Any) -> dict[str, Subject]:
     """Both subjects, told apart by what they are; torch's package is imported before TensorFlow."""
     if find_spec("torch") is not None:
         import torch  # noqa: F401

@@ -21,6 +21,7 @@ def config_names(layer: Any) -> set[str]:
 
 
 def of_torch(call: LayerCall, layer: Any) -> dict[str, Any]:
+    """The activation that a torch layer is, and its numbers."""
     name = kinds.describe(call.kind, layer)[1]
     found: dict[str, Any] = {"name": name}
     if name == "leaky_relu":

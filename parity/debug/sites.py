@@ -100,6 +100,8 @@ def frames(start: FrameType | None) -> Iterator[FrameType]:
     """Frames from ``start`` outwards to the user's innermost one (included)."""
     frame, count = start, 0
     while frame is not None and count < _DEEPEST:
+        if frame.f_code.co_filename == _CALLER:
+            return  # what called the function under check is not part of it
         yield frame
         if not is_library(frame.f_code):
             return
@@ -117,6 +119,7 @@ def _own(code: CodeType) -> bool:
 
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_CALLER = os.path.join(_HERE, "debug", "calls.py")
 
 
 def line_of(code: CodeType, instruction: int) -> int:

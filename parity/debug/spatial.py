@@ -42,6 +42,7 @@ def padding_of(match: Match) -> tuple[Padding | None, Padding | None]:
 
 
 def torch_padding(match: Match) -> Padding | None:
+    """What the torch layer pads, per axis: before and after."""
     layer = main(match, "torch").layer
     rank = len(sizes(match, "torch"))
     given = layer.padding
@@ -56,6 +57,7 @@ def torch_padding(match: Match) -> Padding | None:
 
 
 def tf_padding(match: Match) -> Padding | None:
+    """What the tf layer pads, per axis: before and after."""
     call = main(match, "tf")
     layer = call.layer
     spatial = sizes(match, "tf")

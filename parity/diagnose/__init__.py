@@ -1,0 +1,1 @@
+"""Causes of a difference: hypotheses that are tried on the recorded data."""

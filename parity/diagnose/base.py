@@ -7,6 +7,7 @@ change agrees with torch; nothing is reported because it looks likely.
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -391,12 +392,27 @@ class Bench:
 
     def _comparable(self, outcome: Outcome) -> Trace:
         outcomes = {"torch": self._torch_outcome, "tf": outcome}
-        return comparable(outcomes, self.inputs["torch"])["tf"]
+        trace = comparable(outcomes, self.inputs["torch"])["tf"]
+        for name in outcome.without:  # no gradient on either side now is one of zero, as before
+            entry = f"grad/{name}"
+            if entry in self.torch and entry not in trace:
+                trace.add(entry, np.zeros_like(self.torch[entry]))
+        return trace
 
     def _typed(self, side: str) -> list[np.ndarray]:
         from parity.debug.calls import typed
 
         return [typed(a, self.dtype) for a in self.inputs[side].values()]
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the tf function's parameters, for inputs that came without names."""
+        caller = self.callers["tf"]
+        try:
+            made = caller.made(self.dtype, self.inputs["tf"])
+            return list(inspect.signature(made).parameters)
+        except Exception:
+            return []
 
     @property
     def expired(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ def stops(bench: Bench) -> Iterator[Hypothesis]:
     for site in bench.sites:
         if site.op == "StopGradient":
             yield at_site(site, edits.bypass(0), "stop-gradient-extra", 0.5)
+    for name in bench.inputs["tf"]:
+        if f"grad/{name}" in bench.tf:
+            yield Hypothesis(
+                "stop-gradient-missing", _stopped(bench, name), {"input": name}, None, 0.55
+            )
     # the latest place on the way is the one to name, unless torch detaches at an earlier one
     detached = [v.array for v in bench.theirs if v.op == "detach" and not v.backward]
     for number, site in enumerate(reversed(list(bench.sites))):
@@ -56,6 +62,21 @@ def stops(bench: Bench) -> Iterator[Hypothesis]:
             if any(d.shape == value.shape and np.allclose(d, value) for d in detached):
                 rank = 0.5
             yield at_site(site, edits.after(tf.stop_gradient), "stop-gradient-missing", rank)
+
+
+def _stopped(bench: Bench, name: str) -> Change:
+    """No gradient flows back through one of the inputs."""
+
+    @contextmanager
+    def inside() -> Iterator[None]:
+        caller = bench.callers["tf"]
+        before, caller.stopped = caller.stopped, (*caller.stopped, name)
+        try:
+            yield
+        finally:
+            caller.stopped = before
+
+    return Change(inside=(inside,))
 
 
 def ties(bench: Bench) -> Iterator[Hypothesis]:

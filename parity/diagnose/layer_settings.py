@@ -106,7 +106,8 @@ def paddings(bench: Bench, settings: Sequence[Setting]) -> Iterator[Found]:
         if after is not None and bench.explained(after):
             given = next((s for s in settings if s.name.startswith("padding (")), None)
             facts = {"amounts": amounts, "tf": given.tf if given else None}
-            yield Found(cause, after, facts, given.fix if given else "")
+            rank = 0.5 if cause in ("padding-value", "pooling-count") else 1.0
+            yield Found(cause, after, facts, given.fix if given else "", rank)
             return
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from parity.diagnose.found import Found
 from parity.diagnose.variants import Bench, slots
 from parity.layouts.recurrent import regrouped
+from parity.tolerance import SAME_ARRAY
 
 Tensors = Mapping[str, np.ndarray]
 
@@ -44,7 +45,7 @@ def explain(bench: Bench, others: Mapping[str, Tensors]) -> list[Found]:
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Equal, as far as float32 can hold the values."""
-    return a.shape == b.shape and np.allclose(a, b, rtol=2e-7, atol=1e-9, equal_nan=True)
+    return a.shape == b.shape and np.allclose(a, b, **SAME_ARRAY, equal_nan=True)
 
 
 def _relation(
@@ -94,7 +95,9 @@ def _of_gates(
             yield "gate-order", {"order": "".join(names[i] for i in order), "expected": names}
     if gates == 4 and a.ndim == 1:
         gap = (b - a).reshape(4, size)
-        if np.allclose(gap[1], 1.0, atol=1e-6) and np.allclose(gap[[0, 2, 3]], 0.0, atol=1e-6):
+        if np.allclose(gap[1], 1.0, **SAME_ARRAY) and np.allclose(
+            gap[[0, 2, 3]], 0.0, **SAME_ARRAY
+        ):
             yield "forget-bias", {}
 
 

@@ -65,7 +65,8 @@ def guards(bench: Bench) -> Iterator[Hypothesis]:
         changes = [edits.at(s, _guarded(i, v, new)) for s, i, v in found if v != new]
         if changes:
             facts = {"was": old, "wanted": f"{new:g}"}
-            yield Hypothesis("log-guard", Change(tuple(changes)), facts, found[0][0], 0.95)
+            cause = "log-guard" if logs else "epsilon-value"
+            yield Hypothesis(cause, Change(tuple(changes)), facts, found[0][0], 0.95)
 
 
 def _log_guards() -> dict[str, Callable[[Any], Any]]:

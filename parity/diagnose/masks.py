@@ -16,6 +16,15 @@ Source = Callable[[Any], Any]
 
 def masks(bench: Bench) -> Iterator[Hypothesis]:
     """A value that is multiplied by a mask on the torch side only, or by another mask."""
+    yield from _tried(bench, ("mask", "inverse"))
+
+
+def shifted_masks(bench: Bench) -> Iterator[Hypothesis]:
+    """The same with a mask that is shifted by a step, or cumulated."""
+    yield from _tried(bench, tuple(n for n in _TRANSFORMS if n not in ("mask", "inverse")))
+
+
+def _tried(bench: Bench, names: tuple[str, ...]) -> Iterator[Hypothesis]:
     from parity.backends import tf_edits as edits
 
     sources = list(_binary(bench))
@@ -24,11 +33,12 @@ def masks(bench: Bench) -> Iterator[Hypothesis]:
         if value is None or not floating(bench, site) or site.op in ("Fill", "Identity"):
             continue
         for label, shape, source in sources:
-            if site.op in ("Mean", "Sum"):
+            if site.op in ("Mean", "Sum") and "mask" in names:
                 yield from _masked_mean(site, value, label, shape, source)
             if not _fits(shape, value.array.shape):
                 continue
-            for name, function in _TRANSFORMS.items():
+            for name in names:
+                function = _TRANSFORMS[name]
                 if len(shape) == 0 and name not in ("mask", "inverse"):
                     continue
                 change = edits.at(site, _masked(source, function))
@@ -36,7 +46,7 @@ def masks(bench: Bench) -> Iterator[Hypothesis]:
                 rank = 1.2 if name in ("mask", "inverse") else 1.4
                 yield Hypothesis("mask-missing", Change((change,)), facts, site, rank)
             if site.op == "Mul":
-                yield from _other_mask(site, value, label, shape, source)
+                yield from _other_mask(site, value, label, shape, source, names)
 
 
 def _masked_mean(
@@ -64,7 +74,12 @@ def _masked_mean(
 
 
 def _other_mask(
-    site: Site, value: Any, label: str, shape: tuple[int, ...], source: Source
+    site: Site,
+    value: Any,
+    label: str,
+    shape: tuple[int, ...],
+    source: Source,
+    names: tuple[str, ...],
 ) -> Iterator[Hypothesis]:
     from parity.backends import tf_edits as edits
 
@@ -72,7 +87,8 @@ def _other_mask(
         array = edits.array(value.call.inputs[index])
         if array is None or array.shape != shape or not _is_binary(array):
             continue
-        for name, function in _TRANSFORMS.items():
+        for name in names:
+            function = _TRANSFORMS[name]
             wanted = edits.operand(index, _cast_like(index, source, function))
             facts = {"mask": label, "form": name}
             change = Change((edits.at(site, wanted),))

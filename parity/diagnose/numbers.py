@@ -111,11 +111,12 @@ def relatives(old: float) -> Iterator[tuple[Meaning, float]]:
     """Values that mistakes make of a constant."""
     if old:
         yield Meaning("sign", f"{-old:.6g}"), -old
+        yield Meaning("two", f"{old:.6g}/2"), old / 2
+        yield Meaning("two", f"2 * {old:.6g}"), old * 2
+    if old not in (0.0, 1.0):
+        yield Meaning("complement", f"1 - {old:.6g}"), 1.0 - old
     yield Meaning("none", "0"), 0.0
     yield Meaning("one", "1"), 1.0
-    yield Meaning("complement", f"1 - {old:.6g}"), 1.0 - old
-    yield Meaning("two", f"{old:.6g}/2"), old / 2
-    yield Meaning("two", f"2 * {old:.6g}"), old * 2
     if 0 < old < 1:
         for n in range(2, 13):
             yield Meaning("power", f"{old:.6g}^{n}", {"n": n}), old**n

@@ -143,7 +143,11 @@ def _variant(
             if len(set(names)) < len(names):
                 continue
             rules = [[replace(rule, **dict(chosen)) for rule in row] for row in training.rules]
-            made = simulate(rules, training.start, training.gradients)
+            try:
+                with np.errstate(all="ignore"):
+                    made = simulate(rules, training.start, training.gradients)
+            except ZeroDivisionError:  # a decay rate of one
+                continue
             error = _error(made, wanted, bench.bound_dtype)
             if error is not None:
                 first = training.rules[0][0]

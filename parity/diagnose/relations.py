@@ -14,7 +14,7 @@ from parity.diagnose.base import Bench, Change, Direct, Hypothesis
 from parity.diagnose.families import FAMILIES
 from parity.diagnose.numbers import factor_meaning
 from parity.diagnose.values import close, tf_constants, torch_numbers
-from parity.tolerance import explained_bound, float32_rounding_bound
+from parity.tolerance import SAME_ARRAY, explained_bound, float32_rounding_bound
 from parity.trace import Trace
 
 _MOST_SOURCES = 60
@@ -264,7 +264,7 @@ def generic(bench: Bench) -> Iterator[Direct]:
     with np.errstate(all="ignore"):
         if a.shape == b.shape and np.any(b):
             factor = float(np.sum(a * b) / np.sum(b * b))
-            if _same(bench, a, factor * b):
+            if factor and _same(bench, a, factor * b):
                 meaning = factor_meaning(factor, sizes=[*a.shape, a.size], close=close(bench))
                 said = f"{meaning.text} times tf" if meaning else f"{factor:.8g} times tf"
                 yield Direct("relation", {"entry": _short(name), "relation": said},
@@ -288,7 +288,7 @@ def _forms(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     for dtype in ("float16", "float32"):
         if np.array_equal(a.astype(dtype).astype(np.float64), b.reshape(a.shape)):
             yield f"what tf rounds to {dtype}", a
-    if np.allclose(np.sort(a.reshape(-1)), np.sort(b.reshape(-1)), rtol=1e-9, atol=0):
+    if np.allclose(np.sort(a.reshape(-1)), np.sort(b.reshape(-1)), **SAME_ARRAY):
         ranks = np.argsort(np.argsort(a.reshape(-1)))
         yield "tf's values in another order", np.sort(b.reshape(-1))[ranks].reshape(a.shape)
 

@@ -78,6 +78,7 @@ def simulate(
 
 
 def clip(rules: Sequence[Rule], gradients: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+    """Gradients as each rule clips them: by value, by their own norm or by that of all."""
     plain = [None if g is None else np.asarray(g, dtype=np.float64) for g in gradients]
     norms = [0.0 if g is None else float(np.sqrt(np.sum(g * g))) for g in plain]
     whole = float(np.sqrt(np.sum(np.square(norms))))

@@ -6,6 +6,7 @@ place in question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -42,14 +43,25 @@ def as_cause(
     place = hypothesis.place or (site.place if site is not None else "")
     return {
         "cause": hypothesis.cause,
-        "text": text_of(hypothesis.cause, hypothesis.facts, site),
+        "text": _named(bench, text_of(hypothesis.cause, hypothesis.facts, site)),
         "before": bench.before.at_first if before is None else before,
         "after": after,
-        "fix": fix_of(hypothesis.cause, hypothesis.facts, site),
+        "fix": _named(bench, fix_of(hypothesis.cause, hypothesis.facts, site)),
         "place": place,
         "docs": CAUSES[hypothesis.cause].link,
         "alternatives": alternatives[:4],
     }
+
+
+def _named(bench: Any, text: str) -> str:
+    """Inputs that were given without names, by the names of the parameters that take them."""
+    names = bench.parameters
+
+    def name(match: re.Match[str]) -> str:
+        place = int(match[1])
+        return names[place] if place < len(names) else match[0]
+
+    return re.sub(r"\binput(\d+)\b", name, text)
 
 
 def text_of(cause: str, facts: Facts, site: Site | None = None) -> str:
@@ -280,7 +292,9 @@ _TEXT: Mapping[str, Say] = {
         f"tf's {f['first']!r} is torch's {f['second']!r}, and the reverse"
     ),
     "stop-gradient-missing": lambda f, e: (
-        f"the gradient flows through {e} on the tf side; torch stops it there (detach, no_grad)"
+        f"the gradient reaches the input {f['input']} on the tf side; torch stops it (detach, no_grad)"
+        if "input" in f
+        else f"the gradient flows through {e} on the tf side; torch stops it there (detach, no_grad)"
     ),
     "stop-gradient-extra": lambda f, e: f"{e} stops the gradient on the tf side; in torch it flows",
     "tie-gradient": lambda f, e: (
@@ -380,7 +394,11 @@ _TEXT: Mapping[str, Say] = {
     ),
     "switch": lambda f, e: _switched(f, e),
     "activation-slope": lambda f, e: _switched(f, e),
-    "epsilon-value": lambda f, e: _switched(f, e),
+    "epsilon-value": lambda f, e: (
+        _switched(f, e)
+        if "switch" in f
+        else f"{e} uses {f['was']:g}; with {f['wanted']} the sides agree"
+    ),
     "option": lambda f, e: f"{f['name']} is {f['was']}; with {f['wanted']} the sides agree",
     "relation": lambda f, e: (
         f"torch's {f['entry']!r} is {f['relation']}; no known cause was found for it"
@@ -393,7 +411,9 @@ _FIX: Mapping[str, Say] = {
         if "global" in f["torch"]
         else ""
     ),
-    "stop-gradient-missing": lambda f, e: f"tf.stop_gradient({e.strip('`')})" if "`" in e else "",
+    "stop-gradient-missing": lambda f, e: (
+        f"tf.stop_gradient({f.get('input', e.strip('`'))})" if "input" in f or "`" in e else ""
+    ),
     "silent-broadcast": lambda f, e: "tf.squeeze(..., -1)",
     "reduction-axis": lambda f, e: f"axis={_axis(f['wanted'])}" if "wanted" in f else "",
     "kink-gradient": lambda f, e: "tf.nn.relu" if f.get("wanted") == "relu" else "",

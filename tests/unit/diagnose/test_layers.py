@@ -339,6 +339,22 @@ def test_an_epsilon_that_the_data_hide_is_latent_and_named() -> None:
     assert report.causes[0]["fix"] == "keras.layers.LayerNormalization(epsilon=1e-05)"
 
 
+def test_a_relu_that_the_data_hide_is_listed_with_the_settings() -> None:
+    module = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+    with torch.no_grad():
+        module[2].bias.fill_(50.0)
+    report = check(
+        module,
+        graph((4,), lambda: L.Dense(6, activation="relu"), lambda: L.Dense(2, activation="relu")),
+        x(7, 4),
+    )
+    assert report.verdict is Verdict.AGREE
+    assert [(s["layer"], s["cause"]) for s in report.subject["config"]] == [
+        ("2", "activation-extra")
+    ]
+    assert "activation behind it" in str(report)
+
+
 def test_faults_stacked_on_one_path_are_all_explained() -> None:
     report = check(
         nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.LeakyReLU(), nn.Linear(6, 3), nn.ELU()),
