@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -101,7 +102,7 @@ SAME_NUMBER = 1e-6
 they are 6e-8 apart, while neighbouring simple ratios are apart by far more."""
 
 
-SAME_ARRAY = {"rtol": 2e-7, "atol": 1e-9}
+SAME_ARRAY: dict[str, Any] = {"rtol": 2e-7, "atol": 1e-9}
 """Two arrays found in a run are read as one: at most a float32 rounding and a half apart."""
 
 

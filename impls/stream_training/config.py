@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from parity.random.initializers import (
     orthogonal,
 )
 
-KERNELS = {
+KERNELS: Mapping[str, Callable[..., np.ndarray]] = {
     "kaiming_uniform": kaiming_uniform,
     "glorot_uniform": glorot_uniform,
     "orthogonal": orthogonal,

@@ -116,8 +116,11 @@ def _equals(findings: list[Finding]) -> list[Finding]:
 
 def _peels(finding: Finding) -> bool:
     """It removes the first difference, for other inputs too, and leaves another to look at."""
-    return not finding.complete and finding.confirmed is True and finding.score.exact and (
-        finding.hypothesis.rank <= 1.0
+    return (
+        not finding.complete
+        and finding.confirmed is True
+        and finding.score.exact
+        and (finding.hypothesis.rank <= 1.0)
     )
 
 

@@ -292,9 +292,9 @@ _TEXT: Mapping[str, Say] = {
         f"tf's {f['first']!r} is torch's {f['second']!r}, and the reverse"
     ),
     "stop-gradient-missing": lambda f, e: (
-        f"the gradient reaches the input {f['input']} on the tf side; torch stops it (detach, no_grad)"
+        f"the gradient reaches the input {f['input']} on the tf side; torch stops it (detach)"
         if "input" in f
-        else f"the gradient flows through {e} on the tf side; torch stops it there (detach, no_grad)"
+        else f"the gradient flows through {e} on the tf side; torch stops it there (detach)"
     ),
     "stop-gradient-extra": lambda f, e: f"{e} stops the gradient on the tf side; in torch it flows",
     "tie-gradient": lambda f, e: (
