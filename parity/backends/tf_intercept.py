@@ -142,6 +142,8 @@ class Session:
         if self._inside:
             return run()
         call = self._call(op, inputs, {}, frame)
+        if not call.site.chain:  # not on the function's behalf
+            return run()
         call.plain = run
         changed: Any = PASS
         if self.edit is not None:

@@ -74,10 +74,12 @@ class _NumpyListener:
         self, op: str, inputs: list[Any], run: Callable[..., Any], frame: FrameType
     ) -> Any:
         result = run()
-        if len(self.calls) < _LIMIT and isinstance(result, (np.ndarray, np.generic)):
+        site = Site(op, chain_of(frame))
+        kept = isinstance(result, (np.ndarray, np.generic)) and bool(site.chain)
+        if len(self.calls) < _LIMIT and kept:
             numbers = [float(x) for x in inputs if isinstance(x, (int, float))]
             value = np.array(result)
-            self.calls.append(TorchCall(op, Site(op, chain_of(frame)), [value], numbers, False))
+            self.calls.append(TorchCall(op, site, [value], numbers, False))
         return result
 
 

@@ -56,6 +56,7 @@ class Caller:
         swapped: the first two inputs change places (a raw loss of Keras takes the target first).
         style: found at the first call.
         stopped: inputs through which no gradient is to flow back.
+        current: what the function was given last, by name.
         wrap: makes of each array what the function is given, where it takes arrays.
         alter: entered around the call with the function that was made, after its factory ran.
     """
@@ -68,6 +69,7 @@ class Caller:
     alter: Callable[[Any], AbstractContextManager[Any]] = lambda made: nullcontext()
     wrap: Callable[[np.ndarray], Any] = np.array
     stopped: tuple[str, ...] = ()
+    current: dict[str, Any] = field(default_factory=dict)
 
     def __call__(
         self,
@@ -123,8 +125,8 @@ class Caller:
         if self.swapped:
             names[:2] = names[1::-1]
         if style == ARRAYS:
-            given = [a[()] if a.ndim == 0 else self.wrap(a) for a in (arrays[n] for n in names)]
-            found = function(*given)
+            self.current = {n: a[()] if a.ndim == 0 else self.wrap(a) for n, a in arrays.items()}
+            found = function(*(self.current[n] for n in names))
             return Outcome(_trace(found, {}, self.side), style)
         outputs, gradients = get_backend(self.side).value_and_grad(
             lambda **tensors: function(*(self._given(n, tensors[n]) for n in names)),
@@ -138,6 +140,7 @@ class Caller:
         return Outcome(trace, style, without, differentiable=_tensors(outputs, self.side))
 
     def _given(self, name: str, tensor: Any) -> Any:
+        self.current[name] = tensor
         if name not in self.stopped:
             return tensor
         if self.side == "torch":

@@ -260,9 +260,9 @@ class Bench:
         self.suspect = first_unmatched(self.ours)
         self.torch_suspect = first_unmatched(self.theirs)
 
-    def input(self, name: str) -> Callable[[Any], np.ndarray]:
+    def input(self, name: str) -> Callable[[Any], Any]:
         """What an edit takes for an input of the run that it is in."""
-        return lambda call: np.asarray(self.given[name])
+        return lambda call: self.callers["tf"].current[name]
 
     def trial(self, change: Change) -> Outcome | None:
         """Run the tf side once; None where it cannot run so."""

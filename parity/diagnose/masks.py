@@ -146,16 +146,18 @@ def _held(bench: Bench, label: str) -> Source:
     """An input of the run, or where it equals a number."""
     name, equals, number = label.partition(" == ")
 
-    def value(call: Any) -> np.ndarray:
-        held = np.asarray(bench.given[name])
-        return (held == int(number)).astype(np.int64) if equals else held
+    def value(call: Any) -> Any:
+        held = bench.callers["tf"].current[name]
+        return (np.asarray(held) == int(number)).astype(np.int64) if equals else held
 
     return value
 
 
 def _pair(bench: Bench, a: str, b: str, join: Callable[[Any, Any], Any]) -> Source:
     left, right = _held(bench, a), _held(bench, b)
-    return lambda call: join(left(call).astype(np.float64), right(call).astype(np.float64))
+    return lambda call: join(
+        np.asarray(left(call), dtype=np.float64), np.asarray(right(call), dtype=np.float64)
+    )
 
 
 def _fits(mask: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -204,6 +206,8 @@ def _masked(source: Source, function: Callable[[Any], Any]) -> Callable[[Any], A
         mask = function(tf.cast(source(call), value.dtype))
         while mask.shape.rank < value.shape.rank and mask.shape[-1] != value.shape[-1]:
             mask = mask[..., None]
+        if np.isfinite(np.asarray(value)).all():
+            return value * mask
         return tf.where(mask == 0, tf.zeros_like(value), value * mask)
 
     return change
