@@ -64,6 +64,7 @@ def main() -> None:
 @click.option("--steps", default=5, show_default=True, help="Steps of two optimizers.")
 @click.option("--seed", default=0, show_default=True, help="Seed of drawn inputs.")
 @click.option("--map", "map_file", type=click.Path(path_type=Path), help="torch: tf layer names.")
+@click.option("--search", default=0, metavar="N", help="Try N other inputs where these agree.")
 @click.option("--strict", is_flag=True, help="A latent difference is a failure too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
 @click.option("-v", "--verbose", count=True, help="All differing entries; -vv: agreeing ones too.")
@@ -77,6 +78,7 @@ def check(
     steps: int,
     seed: int,
     map_file: Path | None,
+    search: int,
     strict: bool,
     as_json: bool,
     verbose: int,
@@ -113,10 +115,13 @@ def check(
             transfer=weights,
             names=read_map(map_file) if map_file else None,
             seed=seed,
+            search=search,
         )
     except ParityError as error:
         fail(str(error))
     show(report, as_json=as_json, verbosity=verbose)
+    if report.subject.get("example") and not as_json:
+        click.echo("\nfound by searching; as a test:\n\n" + report.subject["example"])
     tolerated = report.passed or (report.verdict is Verdict.LATENT and not strict)
     sys.exit(AGREE if tolerated else DIFFER)
 

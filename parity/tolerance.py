@@ -130,3 +130,8 @@ def noise_floor(dtype: str, *, same_platform: bool) -> float:
     """
     eps = float(np.finfo(np.dtype(dtype) if dtype in ("float16", "float64") else np.float32).eps)
     return (0.5 if same_platform else 2.0) * eps
+
+
+SEARCH_BOUND = 1e-9
+"""Difference, relative to the largest value at hand, that a search takes for one: inputs of extreme
+scale cost some digits of float64's sixteen, and no wrong constant or mask stays under it."""

@@ -21,7 +21,7 @@ def at(site: Site, change: Change, occurrences: Callable[[int], bool] | None = N
     """Apply a change to the forward calls of one site."""
 
     def edit(call: OpCall) -> Any:
-        if call.site != site or call.backward:
+        if call.site != site or call.backward or call.session.rehearsing:
             return PASS
         if occurrences is not None and not occurrences(call.occurrence):
             return PASS
@@ -101,6 +101,12 @@ def latest(site: Site, output: int = 0) -> Callable[[OpCall], Any]:
         return found[output] if isinstance(found, (list, tuple)) else found
 
     return value
+
+
+def latest_or(site: Site, default: Any) -> Callable[[OpCall], Any]:
+    """The same; ``default`` where the site has made nothing yet."""
+    held = latest(site)
+    return lambda call: held(call) if site in call.session.latest else default
 
 
 def tensor(value: Any) -> Any:

@@ -86,9 +86,16 @@ class Session:
         self.calls: list[OpCall] = []
         self.latest: dict[Site, Any] = {}
         self.backward = 0
+        self.rehearsing = False
+        self.first: dict[tuple[Site, int], Any] = {}
         self._counts: dict[Site, int] = {}
         self._inside = False
         self._replaced: set[int] = set()
+
+    def again(self) -> None:
+        """The rehearsal is over: what it made can be used, and the sites count from one again."""
+        self.rehearsing = False
+        self._counts, self.latest = {}, {}
 
     def execute(self, op: str, arguments: Sequence[Any]) -> Any:
         return _fast(context.context(), op, None, *arguments)
@@ -119,6 +126,8 @@ class Session:
     def _keep(self, call: OpCall) -> None:
         if not call.backward:
             self.latest[call.site] = call.output
+            if self.rehearsing:
+                self.first[call.site, call.occurrence] = call.output
         if self.record and len(self.calls) < _LIMIT:
             self.calls.append(call)
 

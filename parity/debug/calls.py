@@ -7,6 +7,7 @@ conversions, so what it returns is all there is to compare.
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -56,6 +57,8 @@ class Caller:
         swapped: the first two inputs change places (a raw loss of Keras takes the target first).
         style: found at the first call.
         stopped: inputs through which no gradient is to flow back.
+        rehearsed: where set, the function is called twice, and this in between.
+        masks: inputs of zeros and ones, which no gradient is taken of; found at the first call.
         current: what the function was given last, by name.
         wrap: makes of each array what the function is given, where it takes arrays.
         alter: entered around the call with the function that was made, after its factory ran.
@@ -70,6 +73,8 @@ class Caller:
     wrap: Callable[[np.ndarray], Any] = np.array
     stopped: tuple[str, ...] = ()
     current: dict[str, Any] = field(default_factory=dict)
+    masks: frozenset[str] | None = None
+    rehearsed: Callable[[], None] | None = None
 
     def __call__(
         self,
@@ -121,23 +126,31 @@ class Caller:
 
     def _with(self, function: Any, style: str, inputs: Arrays, dtype: str) -> Outcome:
         arrays = {name: typed(a, dtype) for name, a in inputs.items()}
+        if self.masks is None:
+            self.masks = frozenset(n for n, a in arrays.items() if is_mask(n, a))
         names = bind(list(arrays), function, self.subject.label)
         if self.swapped:
             names[:2] = names[1::-1]
         if style == ARRAYS:
             self.current = {n: a[()] if a.ndim == 0 else self.wrap(a) for n, a in arrays.items()}
-            found = function(*(self.current[n] for n in names))
+            found = self._twice(function, [self.current[n] for n in names])
             return Outcome(_trace(found, {}, self.side), style)
         outputs, gradients = get_backend(self.side).value_and_grad(
-            lambda **tensors: function(*(self._given(n, tensors[n]) for n in names)),
+            lambda **tensors: self._twice(function, [self._given(n, tensors[n]) for n in names]),
             arrays,
-            wrt=[n for n, a in arrays.items() if a.dtype.kind == "f"],
+            wrt=[n for n, a in arrays.items() if a.dtype.kind == "f" and n not in self.masks],
             cotangents=cotangents(self.seed),
             dtype=dtype,
         )
         without = {n for n, g in gradients.items() if g is None}
         trace = _trace(outputs, gradients, self.side)
         return Outcome(trace, style, without, differentiable=_tensors(outputs, self.side))
+
+    def _twice(self, function: Any, given: list[Any]) -> Any:
+        if self.rehearsed is not None:
+            function(*given)
+            self.rehearsed()
+        return function(*given)
 
     def _given(self, name: str, tensor: Any) -> Any:
         self.current[name] = tensor
@@ -189,6 +202,17 @@ def _as_written(side: str) -> Iterator[None]:
         yield
     finally:
         tf.config.run_functions_eagerly(eagerly)
+
+
+_MASK_NAMES = re.compile(r"done|mask|terminal|terminated|truncated|^is_|^not_", re.IGNORECASE)
+
+
+def is_mask(name: str, array: np.ndarray) -> bool:
+    """Zeros and ones: what a function makes of numbers in between is nobody's concern."""
+    values = set(np.unique(array).tolist()) if array.size < 1_000_000 else {0.5}
+    if values == {0.0, 1.0}:
+        return array.size > 1
+    return values <= {0.0, 1.0} and bool(_MASK_NAMES.search(name))
 
 
 def typed(array: np.ndarray, dtype: str) -> np.ndarray:

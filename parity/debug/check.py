@@ -17,6 +17,7 @@ from parity.debug.inputs import as_arrays
 from parity.debug.subjects import Subject, load, resolve, takes_nothing
 from parity.errors import InvalidInput
 from parity.report import Report
+from parity.verdict import Verdict
 
 SIDES = ("torch", "tf")
 WEIGHTS = ("copy", "keep")
@@ -32,6 +33,7 @@ def check(
     transfer: str = "copy",
     names: Mapping[str, str] | None = None,
     seed: int = 0,
+    search: int = 0,
 ) -> Report:
     """Compare a PyTorch side and a TensorFlow side, layer by layer, in float32 and float64.
 
@@ -45,6 +47,8 @@ def check(
         transfer: ``copy`` gives the tf side torch's weights; ``keep`` compares the sides with the
             weights that they have.
         names: torch layer -> tf layer, for layers that cannot be paired without doubt.
+        search: where the sides agree on the inputs, try so many others of their kind (zeros, ties,
+            bounds, extreme scales, sizes); what is found is shrunk and reported in their place.
 
     Returns:
         The report; ``report.subject`` holds the pairing and the layers at fault.
@@ -57,6 +61,55 @@ def check(
         raise InvalidInput(f"transfer={transfer!r}: choose {' or '.join(WEIGHTS)}")
     pair = sides(torch, tf)
     arrays = None if inputs is None else _inputs(inputs)
+    options: dict[str, Any] = {
+        "training": training,
+        "steps": steps,
+        "transfer": transfer,
+        "names": names,
+        "seed": seed,
+    }
+    report = _checked(pair, arrays, **options)
+    if search and arrays is not None and pair["torch"].kind != "optimizer":
+        report = _searched(report, pair, arrays, search, options)
+    return report
+
+
+def _searched(
+    report: Report,
+    pair: Mapping[str, Subject],
+    arrays: Mapping[str, Mapping[str, np.ndarray]],
+    examples: int,
+    options: Mapping[str, Any],
+) -> Report:
+    """The report on inputs that a search found, where the given ones show no difference."""
+    from parity.debug.search import as_test, search
+
+    if report.verdict not in (Verdict.AGREE, Verdict.ROUNDING, Verdict.LATENT):
+        return report
+    if arrays["torch"] is not arrays["tf"]:
+        raise InvalidInput("a search needs inputs that both sides share")
+    found = search(pair, arrays["torch"], examples, seed=options["seed"])
+    facts: dict[str, Any] = {"search": {"tried": found.tried, "found": found.inputs is not None}}
+    if found.inputs is not None:
+        report = _checked(pair, dict.fromkeys(SIDES, found.inputs), **options)
+        if found.rich is not None:
+            richer = _checked(pair, dict.fromkeys(SIDES, found.rich), **options)
+            report = report.with_(causes=richer.causes or report.causes)
+        labels = {side: subject.label for side, subject in pair.items()}
+        facts["example"] = as_test(labels, found.inputs)
+    return report.with_(subject={**report.subject, **facts})
+
+
+def _checked(
+    pair: Mapping[str, Subject],
+    arrays: Mapping[str, Mapping[str, np.ndarray]] | None,
+    *,
+    training: bool,
+    steps: int,
+    transfer: str,
+    names: Mapping[str, str] | None,
+    seed: int,
+) -> Report:
     if all(subject.kind == "module" for subject in pair.values()) and arrays is not None:
         if not arrays["torch"]:
             raise InvalidInput("no inputs; a check on nothing proves nothing")
@@ -72,7 +125,10 @@ def check(
         return check_optimizers(pair, given, steps=steps, seed=seed)
     if arrays is None:
         if not all(takes_nothing(subject.value) for subject in pair.values()):
-            raise InvalidInput("a check of modules or functions needs inputs")
+            raise InvalidInput(
+                "a check of modules or functions needs inputs, e.g. "
+                '--input "state=float32[13,3]" or --inputs port.py:batch'
+            )
         arrays = _inputs([])
     from parity.debug.functions import check_functions
 

@@ -43,6 +43,7 @@ class Change:
         inputs: maps the inputs to others.
         outputs: maps the recorded trace to another.
         eagerly: ``tf.function`` bodies run eagerly.
+        rehearsed: the function runs twice, and edits may use what the first run made.
     """
 
     edits: tuple[Any, ...] = ()
@@ -50,6 +51,7 @@ class Change:
     inputs: tuple[Callable[[Arrays], Arrays], ...] = ()
     outputs: tuple[Callable[[Trace], Trace], ...] = ()
     eagerly: bool = True
+    rehearsed: bool = False
 
     def __add__(self, other: Change) -> Change:
         return Change(
@@ -59,6 +61,7 @@ class Change:
             self.inputs + other.inputs,
             self.outputs + other.outputs,
             self.eagerly and other.eagerly,
+            self.rehearsed or other.rehearsed,
         )
 
 
@@ -184,6 +187,7 @@ class Bench:
         self.torch_steps: list[Any] = []
         self.keras_objects: list[Any] = []
         self.keras_steps: list[Any] = []
+        self.library_calls: list[Any] = []
         self.tried = 0
         self._second: tuple[Any, Outcome] | None = _UNTRIED
         self.deadline = time.monotonic() + seconds
@@ -215,6 +219,7 @@ class Bench:
         from parity.backends import (
             keras_objects,
             keras_steps,
+            library_calls,
             tf_edits,
             tf_intercept,
             torch_intercept,
@@ -236,14 +241,15 @@ class Bench:
 
         def recording(edit: Any) -> AbstractContextManager[Any]:
             @contextmanager
-            def inside() -> Iterator[None]:
+            def inside() -> Iterator[Any]:
                 with (
                     keras_objects.objects() as self.keras_objects,
                     keras_steps.steps() as self.keras_steps,
+                    library_calls.recorded() as self.library_calls,
                     tf_intercept.intercept(edit, record=True) as session,
                 ):
                     sessions.append(session)
-                    yield
+                    yield session
 
             return inside()
 
@@ -289,7 +295,10 @@ class Bench:
             with ExitStack() as stack:
                 for make in change.inside:
                     stack.enter_context(make())
-                stack.enter_context(context(edit))
+                session = stack.enter_context(context(edit))
+                if change.rehearsed and session is not None:
+                    session.rehearsing = True
+                    stack.enter_context(_rehearsal(self.callers["tf"], session))
                 yield
 
         try:
@@ -496,6 +505,15 @@ def varied(inputs: Arrays) -> dict[str, np.ndarray] | None:
             other = array.astype(np.float64) * power
         found[name] = other.astype(np.float32).astype(array.dtype)
     return found if changed else None
+
+
+@contextmanager
+def _rehearsal(caller: Caller, session: Any) -> Iterator[None]:
+    caller.rehearsed = session.again
+    try:
+        yield
+    finally:
+        caller.rehearsed = None
 
 
 def _plain(edit: Any) -> AbstractContextManager[Any]:

@@ -59,7 +59,9 @@ def stops(bench: Bench) -> Iterator[Hypothesis]:
         if floating(bench, site) and site.op != "StopGradient":
             rank = 0.6 + 0.001 * number
             value = bench.sites[site][0].array
-            if any(d.shape == value.shape and np.allclose(d, value) for d in detached):
+            if np.any(value) and any(
+                d.shape == value.shape and np.allclose(d, value) for d in detached
+            ):
                 rank = 0.5
             yield at_site(site, edits.after(tf.stop_gradient), "stop-gradient-missing", rank)
 
@@ -163,7 +165,8 @@ def _conventions(
         larger = op == "Maximum"
         zero = any(_is_zero(x) for v in calls(bench, site)[:1] for x in v.call.inputs)
         if zero and larger:
-            yield "kink-gradient", edits.instead(_relu), {"was": "maximum(x, 0)", "wanted": "relu"}
+            relu = edits.instead(_relu(_zero_operand(bench, site)))
+            yield "kink-gradient", relu, {"was": "maximum(x, 0)", "wanted": "relu"}
         shared = edits.exact_extremum(larger)
         yield "tie-gradient", edits.instead(shared), {"wanted": "shared", "was": "first"}
         second = edits.instead(lambda a, b: (tf.maximum if larger else tf.minimum)(b, a))
@@ -185,10 +188,20 @@ def _conventions(
         yield "kink-gradient", edits.instead(_abs_one), {"was": "0 at 0", "wanted": "1 at 0"}
 
 
-def _relu(a: Any, b: Any) -> Any:
+def _zero_operand(bench: Bench, site: Site) -> int:
+    """Which operand is the zero: the smaller one, where the data are all zero too."""
+    from parity.backends import tf_edits as edits
+
+    call = calls(bench, site)[0].call
+    sizes = {i: a.size for i, x in enumerate(call.inputs)
+             if (a := edits.array(x)) is not None and not np.any(a)}  # fmt: skip
+    return min(sizes, key=lambda i: (sizes[i], -i))
+
+
+def _relu(zero: int) -> Callable[[Any, Any], Any]:
     import tensorflow as tf
 
-    return tf.nn.relu(a) if not _is_zero(a) else tf.nn.relu(b)
+    return lambda a, b: tf.nn.relu(b if zero == 0 else a)
 
 
 def _abs_one(x: Any) -> Any:

@@ -241,7 +241,12 @@ def stale(bench: Bench) -> tuple[str, str] | None:
         if other == name:
             break
         array = bench.tf[other]
-        if array.shape == held.shape and held.size > 1 and np.array_equal(array, held):
+        if (
+            array.shape == held.shape
+            and held.size > 1
+            and np.any(held)
+            and np.array_equal(array, held)
+        ):
             if other in bench.torch and not np.array_equal(bench.torch[other], bench.torch[name]):
                 return name, other
     return None
