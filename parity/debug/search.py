@@ -19,7 +19,7 @@ from parity.debug.calls import Caller
 from parity.debug.functions import comparable
 from parity.debug.subjects import Subject
 from parity.errors import InvalidInput, MissingFramework
-from parity.tolerance import SEARCH_BOUND, float32_rounding_bound
+from parity.tolerance import SAME_NUMBER, SEARCH_BOUND, float32_rounding_bound
 
 Arrays = dict[str, np.ndarray]
 _SPECIAL = (0.0, 1.0, -1.0, 0.5, 2.0, 1e-3, 1e-5, 1e-7, 1e-8, 100.0, 1e4)
@@ -48,7 +48,7 @@ class Domain:
         if values <= {0.0, 1.0}:
             return cls(array.dtype, array.shape, 0, 1, binary=True)
         sums = array.sum(-1) if array.ndim else np.zeros(1)
-        if low >= 0 and array.ndim > 1 and np.allclose(sums, 1.0, atol=1e-5):
+        if low >= 0 and array.ndim > 1 and np.allclose(sums, 1.0, atol=SAME_NUMBER):
             return cls(array.dtype, array.shape, 0.0, 1.0, simplex=True)
         if low >= 0 and high <= 1:
             return cls(array.dtype, array.shape, 0.0, 1.0)

@@ -49,9 +49,7 @@ def settings(bench: Bench) -> Iterator[Hypothesis]:
                 yield _hypothesis(call, name, value, new, rank)
 
 
-def _values(
-    name: str, value: Any, numbers: list[tuple[str, float]]
-) -> Iterator[tuple[Any, float]]:
+def _values(name: str, value: Any, numbers: list[tuple[str, float]]) -> Iterator[tuple[Any, float]]:
     if isinstance(value, bool):
         yield not value, 0.6
     elif name in _CHOICES and isinstance(value, (str, int)):
