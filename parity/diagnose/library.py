@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def clipped(bench: Bench) -> Iterator[Hypothesis]:
     for name, wanted, make in _CLIPS:
         if name in names:
             replacement = make(bench)
-            change = Change(inside=(lambda n=name, r=replacement: library_calls.instead(n, r),))
+            change = Change(inside=(partial(library_calls.instead, name, replacement),))
             facts = {"torch": wanted, "tf": f"clipped by {name}", "bound": 0.0}
             yield Hypothesis("gradient-clipping", change, facts, None, 0.6)
 
