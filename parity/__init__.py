@@ -6,6 +6,7 @@ Importing this package imports no framework.
 from __future__ import annotations
 
 from parity.api import assert_parity, compare
+from parity.debug.check import check
 from parity.errors import ParityError, ParityMismatch
 from parity.report import Report
 from parity.tolerance import Tolerance
@@ -21,5 +22,6 @@ __all__ = [
     "Trace",
     "Verdict",
     "assert_parity",
+    "check",
     "compare",
 ]

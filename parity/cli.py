@@ -67,6 +67,7 @@ def main() -> None:
 @click.option("--search", default=0, metavar="N", help="Try N other inputs where these agree.")
 @click.option("--strict", is_flag=True, help="A latent difference is a failure too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page to this file.")
 @click.option("-v", "--verbose", count=True, help="All differing entries; -vv: agreeing ones too.")
 def check(
     side_a: str,
@@ -81,6 +82,7 @@ def check(
     search: int,
     strict: bool,
     as_json: bool,
+    html: Path | None,
     verbose: int,
 ) -> NoReturn:
     """Check your own pair: modules, functions or optimizers of both frameworks.
@@ -95,6 +97,7 @@ def check(
     """
     from parity.debug.check import check as check_sides
     from parity.debug.inputs import from_descriptions, from_function, read_map
+    from parity.details import collecting
     from parity.errors import ParityError
     from parity.quiet import import_frameworks
     from parity.verdict import Verdict
@@ -106,17 +109,20 @@ def check(
         inputs: Any = from_descriptions(drawn, seed=seed) if drawn else None
         if function:
             inputs = from_function(function, seed=seed)
-        report = check_sides(
-            side_a,
-            side_b,
-            inputs,
-            training=training,
-            steps=steps,
-            transfer=weights,
-            names=read_map(map_file) if map_file else None,
-            seed=seed,
-            search=search,
-        )
+        with collecting(html is not None):
+            report = check_sides(
+                side_a,
+                side_b,
+                inputs,
+                training=training,
+                steps=steps,
+                transfer=weights,
+                names=read_map(map_file) if map_file else None,
+                seed=seed,
+                search=search,
+            )
+        report = report.with_(reproduce=report.reproduce or again())
+        write_html(report, html)
     except ParityError as error:
         fail(str(error))
     show(report, as_json=as_json, verbosity=verbose)
@@ -310,6 +316,26 @@ def show(report: Report, *, as_json: bool, verbosity: int) -> None:
         click.echo(render(report, verbosity=verbosity, colour=True), color=colour_wanted())
 
 
+def again() -> str:
+    """The command line, as it can be pasted."""
+    import shlex
+
+    return shlex.join(["parity", *sys.argv[1:]])
+
+
+def write_html(report: Report, path: Path | None) -> None:
+    """Write the page of a report, where one was asked for."""
+    if path is None:
+        return
+    from parity.errors import InvalidInput
+    from parity.html.page import report_page, write_page
+
+    try:
+        write_page(path, report_page(report))
+    except OSError as error:
+        raise InvalidInput(f"--html {path}: {error.strerror or error}") from None
+
+
 def colour_wanted() -> bool | None:
     """False under ``NO_COLOR``; None leaves it to the terminal."""
     return False if os.environ.get("NO_COLOR") else None
@@ -323,9 +349,13 @@ def fail(message: str) -> NoReturn:
 
 def _register() -> None:
     """Commands that have files of their own; these import nothing heavy."""
+    from parity.cli_completion import completion
+    from parity.cli_explain import explain
+    from parity.cli_init import init
     from parity.cli_weights import weights
 
-    main.add_command(weights)
+    for command in (weights, explain, init, completion):
+        main.add_command(command)
 
 
 _register()

@@ -128,7 +128,7 @@ def table(entries: list[Entry]) -> list[str]:
         d = entry.worst
         name, pair = cut(printable(entry.name), 32), cut("-".join(_short(d.sides)), 15)
         if d.structural and d.problem != "non-finite":
-            lines.append(f"  {name:<32} {pair:<15} {_structure(d):>28}")
+            lines.append(f"  {name:<32} {pair:<15} {structure_text(d):>28}")
             continue
         over = f"{d.over}/{d.size}"
         lines.append(f"  {name:<32} {pair:<15} {over:>11} {d.max_abs:>8.1e} {d.needed:>7.1e}")
@@ -301,6 +301,11 @@ def _leading_pair(report: Report, entry: Entry) -> Difference:
     return d if d is not None and not d.agrees else entry.worst
 
 
+def place_text(report: Report, entry: Entry) -> str:
+    """The index of the worst element, as it is written after the entry's name."""
+    return _place(_leading_pair(report, entry)).strip()
+
+
 def _place(d: Difference) -> str:
     if d.structural and d.problem != "non-finite":
         return ""
@@ -323,7 +328,8 @@ def _short(sides: tuple[str, str]) -> list[str]:
     return ["ref" if side == "reference" else side for side in sides]
 
 
-def _structure(d: Difference) -> str:
+def structure_text(d: Difference) -> str:
+    """What differs where there are no two values to subtract."""
     if d.problem == "missing":
         return "missing on one side"
     facts = d.shapes if d.problem == "shape" else d.dtypes

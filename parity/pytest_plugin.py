@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from parity.errors import InvalidInput
-from parity.recorder import PROPERTY, ParityRecorder
+from parity.recorder import PAGE, PROPERTY, ParityRecorder
 from parity.requirements import VARIABLE, missing, module_name, required
 from parity.results import SEVERITY, Results, Row
 from parity.summary import Line, summary_lines
@@ -41,6 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write the result of every parity check to PATH as JSON (schema 1)",
     )
     group.addoption(
+        "--parity-html",
+        metavar="PATH",
+        default=None,
+        help="write a page of every check to PATH, with what failed in full",
+    )
+    group.addoption(
         "--parity-device",
         choices=("gpu", "cpu"),
         default="gpu",
@@ -55,12 +62,29 @@ def pytest_configure(config: pytest.Config) -> None:
         needed = required()
     except InvalidInput as error:
         raise pytest.UsageError(str(error)) from None
-    path = config.getoption("--parity-json")
+    targets = {name: _target(config, f"--parity-{name}") for name in ("json", "html")}
+    if targets["html"] is not None:
+        _collect_details(config)
+    if not hasattr(config, "workerinput"):  # under xdist the main process alone reports
+        collector = Collector(config, needed, targets["json"], targets["html"])
+        config.pluginmanager.register(collector, "parity-collector")
+
+
+def _target(config: pytest.Config, option: str) -> Path | None:
+    path = config.getoption(option)
     target = None if path is None else Path(config.invocation_params.dir) / path
     if target is not None and target.is_dir():
-        raise pytest.UsageError(f"--parity-json: {path} is a directory; name a file")
-    if not hasattr(config, "workerinput"):  # under xdist the main process alone reports
-        config.pluginmanager.register(Collector(config, needed, target), "parity-collector")
+        raise pytest.UsageError(f"{option}: {path} is a directory; name a file")
+    return target
+
+
+def _collect_details(config: pytest.Config) -> None:
+    """Histograms and worst places for the page, for the length of the run."""
+    from parity.details import collecting
+
+    scope = ExitStack()
+    scope.enter_context(collecting())
+    config.add_cleanup(scope.close)
 
 
 @pytest.fixture
@@ -98,13 +122,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 class Collector:
     """Gathers the rows of all tests; writes the JSON and the summary at the end."""
 
-    def __init__(self, config: pytest.Config, needed: tuple[str, ...], path: Path | None) -> None:
+    def __init__(
+        self, config: pytest.Config, needed: tuple[str, ...], path: Path | None, html: Path | None
+    ) -> None:
         self.config = config
         self.needed = needed
         self.path = path
+        self.html = html
+        self.shown: list[Row] = []
+        """What the page shows in full."""
         self.results = Results()
         self.complaints: list[str] = []
-        self.written = False
+        self.written: list[Path] = []
         self.asked = False
         """A test marked ``parity`` was met, or ``-m`` asked for some."""
 
@@ -113,6 +142,8 @@ class Collector:
         self.asked |= marked
         node, results = report.nodeid, self.results
         rows = [json.loads(str(v)) for k, v in report.user_properties if k == PROPERTY]
+        if report.when == "call":
+            self.shown += [json.loads(str(v)) for k, v in report.user_properties if k == PAGE]
         if rows:
             results.rows[node] = rows
             results.silent.discard(node)
@@ -135,12 +166,8 @@ class Collector:
         if stopped and (self.asked or self.path is not None):
             self.results.errors["session"] = "the run was interrupted: checks are missing here"
         self.complaints = self._complaints()
-        if self.path is not None:
-            try:
-                self.results.save(self.path)
-                self.written = True
-            except OSError as error:
-                self.complaints.append(f"--parity-json: cannot write {self.path}: {error}")
+        self._write("--parity-json", self.path, self.results.save)
+        self._write("--parity-html", self.html, self._save_page)
         green = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         if self.complaints and session.exitstatus in green:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -155,8 +182,23 @@ class Collector:
             for line in lines:
                 markup = {line.style: True, "bold": line.style == "red"} if line.style else {}
                 terminalreporter.write_line(line.text, **markup)
-            if self.written:
-                terminalreporter.write_line(f"written: {self.path}")
+            for path in self.written:
+                terminalreporter.write_line(f"written: {path}")
+
+    def _write(self, option: str, path: Path | None, save: Callable[[Path], None]) -> None:
+        if path is None:
+            return
+        try:
+            save(path)
+            self.written.append(path)
+        except OSError as error:
+            self.complaints.append(f"{option}: cannot write {path}: {error}")
+
+    def _save_page(self, path: Path) -> None:
+        from parity.html.page import write_page
+        from parity.html.suite import suite_page
+
+        write_page(path, suite_page(self.results, self.shown))
 
     def _complaints(self) -> list[str]:
         """Why the run as a whole must not be green, beyond its failed tests."""

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from parity import details
 from parity.api import compare
 from parity.errors import ParityMismatch, VacuousComparison
 from parity.report import Report
@@ -17,6 +18,8 @@ from parity.verdict import Verdict
 
 PROPERTY = "parity"
 """Key of the rows in ``report.user_properties``."""
+PAGE = "parity-page"
+"""Key of what a page shows of a report that did not pass."""
 
 
 class ParityRecorder:
@@ -54,10 +57,25 @@ class ParityRecorder:
             raise ParityMismatch(str(report), report)
         return report
 
-    def check(self, report: Report) -> Report:
-        """Record a report made elsewhere and fail the test, without traceback, unless it passes."""
+    def check(self, *sides: Any, **arguments: Any) -> Report:
+        """Check a pair as :func:`parity.check` does, record it, and fail the test unless it passes.
+
+        Args:
+            sides: the two sides and their inputs; or one report that was made elsewhere.
+            arguments: those of :func:`parity.check` (``torch=``, ``tf=``, ``inputs=``, ...).
+        """
         __tracebackhide__ = True
-        report = self.record(report)
+        if len(sides) == 1 and isinstance(sides[0], Report) and not arguments:
+            report = self.record(sides[0])
+        else:
+            from parity.debug.check import check
+
+            # TensorFlow's notes about the machine would stand under every failure
+            os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+            report = check(*sides, **arguments)
+            report = self.record(
+                report.with_(subject={**self._subject("", report), **report.subject})
+            )
         if not report.passed:
             self.fail(str(report))
         return report
@@ -106,6 +124,11 @@ class ParityRecorder:
         unique = f"{identifier}#{count + 1}" if count else identifier
         row = {**report.summary(), "id": unique}
         self._node.user_properties.append((PROPERTY, encode_row(row)))
+        if not report.passed and details.wanted():
+            from parity.html.page import report_view_with_plot
+
+            shown = {**report_view_with_plot(report), "id": unique}
+            self._node.user_properties.append((PAGE, encode_row(shown)))
 
     def _subject(self, name: str, report: Report) -> dict[str, Any]:
         """What the summary calls a comparison of a user's own test."""

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import Any
 
+from parity import details
 from parity.align import Unmatched, merge_order, unmatched
 from parity.compare import Difference, compare_arrays
 from parity.errors import InvalidInput
@@ -56,6 +57,8 @@ class Entry:
     name: str
     differences: tuple[Difference, ...]
     tolerance: Tolerance
+    detail: Mapping[str, Any] | None = None
+    """Histograms and worst places, where :mod:`parity.details` was asked to collect them."""
 
     @property
     def agrees(self) -> bool:
@@ -272,7 +275,16 @@ def _compare_entry(
         )
         for left, right in combinations(traces, 2)
     )
-    return Entry(name, differences, tolerance)
+    return Entry(name, differences, tolerance, _detail(arrays, differences))
+
+
+def _detail(
+    arrays: Mapping[str, Any], differences: tuple[Difference, ...]
+) -> Mapping[str, Any] | None:
+    if not details.wanted():
+        return None
+    pair = next((d.sides for d in differences if "reference" not in d.sides), differences[0].sides)
+    return details.detail(arrays, pair)
 
 
 def _vacuity(entry: Entry, expected: tuple[str, ...], *, whole: bool) -> list[Problem]:

@@ -21,6 +21,8 @@ from parity.diagnose.causes import CAUSES  # noqa: E402
 from tests.corpus.loading import CASES, KINDS, Case, read_all  # noqa: E402
 
 PAGE = ROOT / "docs" / "porting.md"
+PACKAGED = ROOT / "parity" / "diagnose" / "porting.md"
+"""The same page, installed with the package: ``parity explain`` shows parts of it."""
 CLAIMS = ROOT / "tests" / "corpus" / "test_claims.py"
 
 INTRODUCTION = """\
@@ -222,14 +224,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if out of date")
     options = parser.parse_args()
-    current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if options.check:
-        if current != page():
-            print(f"{PAGE.relative_to(ROOT)} is out of date: run scripts/porting_docs.py")
-            return 1
-        return 0
-    PAGE.write_text(page(), encoding="utf-8")
-    return 0
+    text, old = page(), 0
+    for path in (PAGE, PACKAGED):
+        if options.check:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                print(f"{path.relative_to(ROOT)} is out of date: run scripts/porting_docs.py")
+                old = 1
+        else:
+            path.write_text(text, encoding="utf-8")
+    return old
 
 
 if __name__ == "__main__":

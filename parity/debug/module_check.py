@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from parity import weights
+from parity import details, weights
 from parity.backends import get_backend
 from parity.debug import feeding, modules, transfer
 from parity.debug.inputs import bind
+from parity.debug.localise import localise, table
 from parity.debug.matching import SIDES, Matching
 from parity.debug.module_report import EXPECT_ZERO, Run, explained
 from parity.debug.modules import Pair
@@ -56,6 +57,9 @@ def check_modules(
         if all(twin.module is not None for twin in twins.values()):
             wide = {side: twins[side].module for side in SIDES}
             _widen(plan, values, wide, exact=transfer == "copy")
+            if details.wanted():
+                places = localise(run32.pair, run32.matching, run32.report)
+                run32.local = table(places, places.faults)
             run32.release()
             pair = Pair(wide, first.inputs, "float64", training)
             run64 = _run(pair, matching, names, seed, keep)

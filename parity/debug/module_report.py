@@ -36,6 +36,8 @@ class Run:
     report: Report
     before: Mapping[str, np.ndarray]
     """``state/...`` -> the running statistics before the pass, in training mode."""
+    local: Sequence[Mapping[str, Any]] = ()
+    """The table of layers of a run whose arrays are gone; only made for a page."""
 
     def release(self) -> None:
         """Let go of all arrays; the report stays."""
@@ -72,6 +74,8 @@ def explained(
     if best.plan.problems:
         report = report.with_(problems=(*report.problems, *best.plan.problems))
     subject["internal"] = internal
+    if run32.local:
+        subject["table32"] = run32.local
     subject["config"] = config.as_data(settings)
     judged = judge(report.with_(subject={**subject, "dtype": "float32"}), evidence)
     from parity.diagnose.layers import explain_modules
