@@ -16,7 +16,8 @@ export PARITY_REQUIRE ?= torch,tf,gym,gymnasium,mujoco,box2d,safetensors
 OTHERS := not benchmark and not gpu and not learning and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help install parity test lint types suite gpu stage learning bench corpus format clean distclean
+.PHONY: help install parity test lint types suite gpu stage learning slow bench corpus site format \
+  clean distclean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -55,18 +56,24 @@ stage: $(READY) ## every body of the GPU stage, on the CPU
 learning: $(READY) ## the tests that train for minutes
 	$(PYTEST) -m learning $(ARGS)
 
+slow: $(READY) ## the tests that take more than a few seconds each
+	$(PYTEST) -m slow $(ARGS)
+
 bench: $(READY) ## speed of the harness and of the training steps
 	$(PYTEST) -m benchmark $(ARGS)
 
 corpus: $(READY) ## score `parity check` on the corpus of porting faults
 	$(BIN)/python scripts/corpus.py $(ARGS)
 
+site: $(READY) ## the documentation as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 format: $(READY) ## rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove what tests and tools left behind
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the virtual environment

@@ -31,6 +31,18 @@ COMPONENTS = (
     "policy_losses",
     "sac_losses",
     "value_losses",
+    "actor_critic_network",
+    "reinforce",
+    "actor_critic",
+    "a2c",
+    "ppo",
+    "n_step_replay",
+    "prioritized_replay",
+    "a3c",
+    "dqn",
+    "nature_cnn",
+    "recurrent_policy",
+    "sac",
 )
 
 

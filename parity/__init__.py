@@ -8,6 +8,7 @@ from __future__ import annotations
 from parity.api import assert_parity, compare
 from parity.debug.check import check
 from parity.errors import ParityError, ParityMismatch
+from parity.recording.subjects import record
 from parity.report import Report
 from parity.tolerance import Tolerance
 from parity.trace import Trace
@@ -24,4 +25,5 @@ __all__ = [
     "assert_parity",
     "check",
     "compare",
+    "record",
 ]

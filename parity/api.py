@@ -14,9 +14,11 @@ from parity.tolerance import Tolerance
 from parity.trace import Trace, flatten
 from parity.verdict import Verdict
 
+_POSITIONAL = "{0} takes its sides by name: parity.{0}(torch=..., tf=...)"
+
 
 def compare(
-    *,
+    *positional: Any,
     torch: Any = None,
     tf: Any = None,
     reference: Any = None,
@@ -43,9 +45,12 @@ def compare(
         its verdict is ``invalid``.
 
     Raises:
+        TypeError: a side was given without its name.
         InvalidInput: fewer than two sides were given: there is nothing to report on; or
             ``tolerance`` is not a bound.
     """
+    if positional:
+        raise TypeError(_POSITIONAL.format("compare"))
     given = {"torch": torch, "tf": tf, "reference": reference, **others}
     sides = {side: tree for side, tree in given.items() if tree is not None}
     if len(sides) < 2:
@@ -64,7 +69,7 @@ def compare(
     )
 
 
-def assert_parity(**arguments: Any) -> Report:
+def assert_parity(*positional: Any, **arguments: Any) -> Report:
     """:func:`compare`, and raise unless the sides agree.
 
     Raises:
@@ -72,6 +77,8 @@ def assert_parity(**arguments: Any) -> Report:
         VacuousComparison: the comparison proves nothing.
     """
     __tracebackhide__ = True
+    if positional:
+        raise TypeError(_POSITIONAL.format("assert_parity"))
     report = compare(**arguments)
     if report.verdict is Verdict.INVALID:
         raise VacuousComparison(str(report), report)

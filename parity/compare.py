@@ -1,7 +1,8 @@
 """Two arrays, or two traces, to their differences. Pure; a mismatch is data, never an exception.
 
-Attributes come before values (shape, dtype, then the places of NaN and infinity), and values are
-compared in blocks, so that the extra memory stays constant and each block is read once from cache.
+Attributes come before values (shape, dtype, then the places of NaN and infinity). Values are
+compared in blocks (``scan.py``), so that the extra memory stays constant, entries of files are read
+piece by piece, and each block is read once from cache.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from parity.scan import Extremes, scan
 from parity.tolerance import Tolerance
-
-BLOCK = 1 << 16
+from parity.trace.statistics import Statistics
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Difference:
         needed: the smallest ``atol`` that would have passed.
         zero: every compared value of both sides is zero.
         finite: some element is finite; without one, agreement says nothing.
+        unproved: elements of which a side keeps only statistics that are not those of equal bits:
+            nothing shows that they differ, and nothing that they do not.
+        statistic: the statistic (``max``, ``norm``, ...) in which the two sides are too far apart,
+            where no values show it; ``values`` holds both.
     """
 
     name: str
@@ -55,6 +60,8 @@ class Difference:
     needed: float = 0.0
     zero: bool = False
     finite: bool = True
+    unproved: int = 0
+    statistic: str | None = None
 
     @property
     def agrees(self) -> bool:
@@ -85,7 +92,7 @@ def compare_arrays(
     """Compare two arrays element by element.
 
     Args:
-        left, right: arrays, or None for an entry that a side lacks.
+        left, right: arrays, entries of trace files, or None for an entry that a side lacks.
         tolerance: the bound; an element passes at ``atol * max(1, |reference|)``.
         reference: float64 values that set the scale; without them, the larger magnitude does.
         check_dtype: False where one side is the float64 oracle.
@@ -101,124 +108,44 @@ def compare_arrays(
         (left.dtype.kind in "biu") != (right.dtype.kind in "biu")
     ):
         return Difference(**base, problem="dtype")
-    scan = _Scan(left, right, tolerance.atol, reference)
-    return Difference(**base, **scan.result())
+    if isinstance(left, Statistics) or isinstance(right, Statistics):
+        from parity.compare_statistics import compare_statistics
+
+        return Difference(**base, **compare_statistics(left, right, tolerance.atol, reference))
+    if isinstance(reference, Statistics) or np.shape(reference) != shapes[0]:
+        reference = None
+    return Difference(
+        **base, **figures(scan(left, right, tolerance.atol, reference), left, tolerance)
+    )
 
 
-class _Scan:
-    """The blocked pass. Keeps running maxima; the worst element is looked up once, at the end."""
-
-    def __init__(self, left: Any, right: Any, atol: float, reference: Any) -> None:
-        self.shape = left.shape
-        self.left, self.right = _flat(left), _flat(right)
-        same_scale = reference is not None and np.shape(reference) == self.shape
-        self.reference = _flat(np.asarray(reference)) if same_scale else None
-        self.atol = atol
-        self.over = self.non_finite = 0
-        self.max_abs = self.max_rel = self.max_ulp = self.needed = 0.0
-        self.worst = 0
-        self.zero = True
-        self.finite = False
-        for start in range(0, self.left.size, BLOCK):
-            self._block(start)
-
-    def _block(self, start: int) -> None:
-        a, b = self.left[start : start + BLOCK], self.right[start : start + BLOCK]
-        if self.zero and (a.any() or b.any()):
-            self.zero = False
-        if not self.finite and (a.dtype.kind not in "fc" or np.isfinite(a).any()):
-            self.finite = True
-        if a.dtype == b.dtype and a.tobytes() == b.tobytes():
-            return
-        if a.dtype.kind in "biu":
-            a, b = a.astype(object), b.astype(object)  # uint64 - int64 is exact in Python integers
-            gap = np.abs(a - b).astype(np.float64)
-            self._judge(start, gap, np.maximum(abs(a), abs(b)).astype(np.float64))
-            return
-        ulp = _ulp(a, b)
-        if "c" not in (a.dtype.kind, b.dtype.kind):  # a reference may be complex alone
-            a, b = a.astype(np.float64), b.astype(np.float64)
-        with np.errstate(all="ignore"):
-            finite = np.isfinite(a) & np.isfinite(b)
-            gap = np.abs(a - b)
-            if not finite.all():
-                alike = (np.isnan(a) & np.isnan(b)) | (a == b)
-                bad = ~finite & ~alike
-                if bad.any() and self.non_finite == 0:
-                    self.worst = start + int(np.argmax(bad))
-                self.non_finite += int(np.count_nonzero(bad))
-                gap = np.where(finite, gap, 0.0)
-                ulp = np.where(finite, ulp, 0)
-            magnitude = np.maximum(np.abs(a), np.abs(b))
-        self.max_ulp = max(self.max_ulp, float(ulp.max()))
-        self._judge(start, gap, np.where(finite, magnitude, 1.0))
-
-    def _judge(self, start: int, gap: np.ndarray, magnitude: np.ndarray) -> None:
-        scale = magnitude
-        if self.reference is not None:
-            known = np.abs(self.reference[start : start + gap.size]).astype(np.float64)
-            scale = np.where(np.isfinite(known), known, magnitude)
-        share = gap / np.maximum(scale, 1.0)
-        worst = int(np.argmax(share))
-        self.over += int(np.count_nonzero(share > self.atol))
-        self.max_abs = max(self.max_abs, float(gap.max()))
-        with np.errstate(all="ignore"):
-            relative = gap / np.where(magnitude, magnitude, 1)
-            self.max_rel = max(self.max_rel, float(np.nanmax(relative)))
-        if share[worst] > self.needed:
-            self.needed = float(share[worst])
-            if not self.non_finite:
-                self.worst = start + worst
-
-    def result(self) -> dict[str, Any]:
-        size = int(self.left.size)
-        if size == 0:
-            return {"problem": None, "zero": True}
-        index = tuple(int(i) for i in np.unravel_index(self.worst, self.shape))
-        # Python numbers: the magnitude of the smallest int64 does not fit an int64
-        a, b = self.left[self.worst].item(), self.right[self.worst].item()
-        known = self.reference[self.worst].item() if self.reference is not None else np.nan
-        scale = abs(known) if np.isfinite(known) else max(abs(a), abs(b))
-        scale = float(scale) if np.isfinite(scale) else 1.0
-        problem = "non-finite" if self.non_finite else "values" if self.over else None
-        headroom = self.needed / self.atol if self.atol else (np.inf if self.needed else 0.0)
-        return {
-            "problem": problem,
-            "size": size,
-            "over": self.over + self.non_finite,
-            "max_abs": self.max_abs,
-            "max_rel": self.max_rel,
-            "max_ulp": self.max_ulp,
-            "headroom": float(headroom),
-            "worst": index,
-            "values": (_number(a), _number(b)),
-            "allowed": self.atol * max(1.0, scale),
-            "needed": self.needed,
-            "zero": self.zero,
-            "finite": self.finite,
-        }
-
-
-def _flat(array: Any) -> np.ndarray:
-    return np.asarray(array).reshape(-1)
+def figures(found: Extremes, array: Any, tolerance: Tolerance) -> dict[str, Any]:
+    """The fields of a :class:`Difference` that come from a pass over the values of ``array``."""
+    size, atol = int(array.size), tolerance.atol
+    if size == 0:
+        return {"problem": None, "zero": True}
+    worst = found.worst if found.bad is None else found.bad
+    a, b, known = found.values["worst" if found.bad is None else "bad"]
+    known = np.nan if known is None else known
+    scale = abs(known) if np.isfinite(known) else max(abs(a), abs(b))
+    scale = float(scale) if np.isfinite(scale) else 1.0
+    headroom = found.needed / atol if atol else (np.inf if found.needed else 0.0)
+    return {
+        "problem": "non-finite" if found.non_finite else "values" if found.over else None,
+        "size": size,
+        "over": found.over + found.non_finite,
+        "max_abs": found.max_abs,
+        "max_rel": found.max_rel,
+        "max_ulp": found.max_ulp,
+        "headroom": float(headroom),
+        "worst": tuple(int(i) for i in np.unravel_index(worst, array.shape)),
+        "values": (_number(a), _number(b)),
+        "allowed": atol * max(1.0, scale),
+        "needed": found.needed,
+        "zero": found.zero,
+        "finite": found.finite,
+    }
 
 
 def _number(value: Any) -> float:
     return float(abs(value)) if np.iscomplexobj(value) else float(value)
-
-
-def _ulp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Distance in representable numbers; 0 where the dtypes differ or are complex."""
-    if a.dtype != b.dtype or a.dtype.kind != "f" or a.dtype.itemsize not in (2, 4, 8):
-        return np.zeros(a.shape)
-    ordered = [_ordered(x) for x in (a, b)]
-    gap: np.ndarray = np.maximum(*ordered) - np.minimum(*ordered)
-    return gap.astype(np.float64)
-
-
-def _ordered(a: np.ndarray) -> np.ndarray:
-    """Map floats to unsigned integers that keep their order (both zeros meet)."""
-    bits = a.view(f"u{a.dtype.itemsize}").astype(np.uint64)
-    half = np.uint64(1 << (8 * a.dtype.itemsize - 1))
-    ordered: np.ndarray = np.where(bits >= half, half - (bits - half), half + bits)
-    return ordered

@@ -17,6 +17,7 @@ from parity.tolerance import Tolerance
 
 if TYPE_CHECKING:
     from parity.backends.base import Backend
+    from parity.recording.sides import StoredSide
     from parity.report import Problem
     from parity.trace import Trace
 
@@ -64,11 +65,15 @@ class Recording:
     """What a check recorded: a trace per side, and findings that are not numbers.
 
     ``compiles`` counts the graphs that each compiled side made for its step, where a check knows.
+    ``modules`` (side -> its pass and its module) and ``answers`` (side -> what its environment and
+    policy answered) are what a recording of one side keeps beyond the trace, where there is such.
     """
 
     traces: dict[str, Trace]
     problems: list[Problem] = field(default_factory=list)
     compiles: dict[str, int] = field(default_factory=dict)
+    modules: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +102,15 @@ class Check(ABC):
     @abstractmethod
     def record(self, sides: Mapping[str, Side]) -> Recording:
         """Run every side on the same inputs and record what each did."""
+
+    def record_against(self, sides: Mapping[str, Side], stored: StoredSide) -> Recording:
+        """Run these sides, with one more that was recorded elsewhere.
+
+        Checks whose sides hand values to one another override it.
+        """
+        from parity.recording.sides import merged
+
+        return merged(stored, self.record(sides))
 
     @property
     def label(self) -> str:

@@ -34,6 +34,7 @@ def collecting(on: bool = True) -> Iterator[None]:
 
 
 def wanted() -> bool:
+    """Whether reports that are built now carry details."""
     return _WANTED.get()
 
 

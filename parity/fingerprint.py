@@ -1,4 +1,4 @@
-"""What this machine computes with, and what of it makes two frameworks disagree.
+"""What this machine computes with. What of it makes results differ is in ``threats.py``.
 
 Reads versions without importing anything; settings of a framework are read only if the caller has
 imported it, since importing one to describe it would change what is described.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
@@ -34,6 +33,12 @@ VARIABLES = (
     "TF_USE_LEGACY_KERAS",
     "XLA_FLAGS",
     "CUBLAS_WORKSPACE_CONFIG",
+    "MKL_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+    "TF_CUDNN_USE_AUTOTUNE",
+    "TF_XLA_FLAGS",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 )
 
 
@@ -51,38 +56,8 @@ def fingerprint() -> dict[str, Any]:
     facts.update({name: os.environ[name] for name in VARIABLES if name in os.environ})
     facts.update(_torch_settings())
     facts.update(_tf_settings())
+    facts["import_order"] = _import_order()
     return facts
-
-
-def threats(facts: Mapping[str, Any]) -> list[str]:
-    """What in a fingerprint makes results differ between frameworks, runs or machines."""
-    found = []
-    if facts.get("torch.matmul_tf32") or facts.get("torch.cudnn_tf32"):
-        found.append(
-            "TF32 is on in torch: float32 products keep 10 bits of mantissa "
-            "(torch.backends.cuda.matmul.allow_tf32 = False, and torch.backends.cudnn.allow_tf32)"
-        )
-    if facts.get("tf.tf32") and facts.get("tf.gpus"):
-        found.append(
-            "TF32 is on in TensorFlow "
-            "(tf.config.experimental.enable_tensor_float_32_execution(False))"
-        )
-    if facts.get("keras.dtype_policy", "float32").startswith("mixed"):
-        found.append(f"Keras runs in mixed precision ({facts['keras.dtype_policy']})")
-    if facts.get("gym") and _major(facts.get("numpy")) >= 2:
-        found.append(
-            "gym on NumPy 2: its environment checker uses the removed np.bool8; "
-            "make environments with disable_env_checker=True"
-        )
-    if "tensorflow" in sys.modules and "torch" in sys.modules:
-        order = [name for name in sys.modules if name in ("tensorflow", "torch")]
-        if order[0] == "tensorflow":
-            found.append("TensorFlow was imported before torch: this order has hung; turn it round")
-    if facts.get("KERAS_BACKEND", "tensorflow") != "tensorflow":
-        found.append(f"KERAS_BACKEND={facts['KERAS_BACKEND']}: the tf side is not TensorFlow")
-    if facts.get("TF_USE_LEGACY_KERAS") in ("1", "True", "true"):
-        found.append("TF_USE_LEGACY_KERAS is set: tf.keras is Keras 2")
-    return found
 
 
 def _cpu_model() -> str:
@@ -104,11 +79,6 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _major(version: str | None) -> int:
-    head = (version or "0").split(".")[0]
-    return int(head) if head.isdigit() else 0
-
-
 def _torch_settings() -> dict[str, Any]:
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "get_num_threads"):
@@ -116,23 +86,57 @@ def _torch_settings() -> dict[str, Any]:
     cuda = torch.cuda.is_available()
     return {
         "torch.threads": torch.get_num_threads(),
+        "torch.interop_threads": torch.get_num_interop_threads(),
         "torch.deterministic": torch.are_deterministic_algorithms_enabled(),
+        "torch.default_dtype": str(torch.get_default_dtype()).removeprefix("torch."),
+        "torch.matmul_precision": torch.get_float32_matmul_precision(),
+        "torch.autocast": _autocast(torch, "cuda" if cuda else "cpu"),
+        "torch.onednn": torch.backends.mkldnn.is_available(),
         "torch.cuda": torch.version.cuda if cuda else None,
+        "torch.gpu": torch.cuda.get_device_name(0) if cuda else None,
         "torch.matmul_tf32": cuda and torch.backends.cuda.matmul.allow_tf32,
         "torch.cudnn_tf32": cuda and torch.backends.cudnn.allow_tf32,
+        "torch.cudnn_benchmark": cuda and torch.backends.cudnn.benchmark,
     }
+
+
+def _autocast(torch: Any, device: str) -> str | None:
+    """The dtype of an autocast that is on around the caller."""
+    if not torch.is_autocast_enabled(device):
+        return None
+    return str(torch.get_autocast_dtype(device)).removeprefix("torch.")
 
 
 def _tf_settings() -> dict[str, Any]:
     tf = sys.modules.get("tensorflow")
-    if tf is None or not hasattr(tf, "config"):
-        return {}
-    facts: dict[str, Any] = {
-        "tf.intra_op_threads": tf.config.threading.get_intra_op_parallelism_threads(),
-        "tf.gpus": len(tf.config.list_physical_devices("GPU")),
-        "tf.tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
-    }
+    facts: dict[str, Any] = {}
+    if tf is not None and hasattr(tf, "config"):
+        gpus = tf.config.list_physical_devices("GPU")
+        facts = {
+            "tf.intra_op_threads": tf.config.threading.get_intra_op_parallelism_threads(),
+            "tf.inter_op_threads": tf.config.threading.get_inter_op_parallelism_threads(),
+            "tf.gpus": len(gpus),
+            "tf.tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
+            "tf.onednn": _tf_onednn(),
+            "tf.jit": tf.config.optimizer.get_jit() or None,
+        }
     keras = sys.modules.get("keras")
     if keras is not None and hasattr(keras, "config"):
+        facts["keras.backend"] = keras.config.backend()
+        facts["keras.floatx"] = keras.config.floatx()
         facts["keras.dtype_policy"] = keras.config.dtype_policy().name
     return facts
+
+
+def _tf_onednn() -> bool:
+    """On by default on x86, where TensorFlow has been built with it since 2.9."""
+    asked = os.environ.get("TF_ENABLE_ONEDNN_OPTS")
+    if asked is None:
+        return platform.machine() in ("x86_64", "AMD64")
+    return asked not in ("0", "false")
+
+
+def _import_order() -> str | None:
+    """Which framework of two was imported first."""
+    order = [name for name in sys.modules if name in ("tensorflow", "torch")]
+    return " before ".join(order) if len(order) == 2 else None

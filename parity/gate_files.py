@@ -20,6 +20,7 @@ class Outputs:
 
     junit: Path | None = None
     markdown: Path | None = None
+    html: Path | None = None
     as_json: bool = False
 
 
@@ -35,13 +36,19 @@ def run_gate(
         InvalidInput: a file is missing, holds something else, or cannot be written.
     """
     ledger = {} if accepted is None else read_accepted(accepted)
-    result = gate(read_results(baseline), read_results(report), accepted=ledger)
+    document = read_results(report)
+    result = gate(read_results(baseline), document, accepted=ledger)
     try:
         if outputs.junit is not None:
             write_atomic(outputs.junit, gate_output.junit(result))
         if outputs.markdown is not None:  # a job summary belongs to several steps: append
             with outputs.markdown.open("a", encoding="utf-8") as file:
                 file.write(gate_output.markdown(result))
+        if outputs.html is not None:
+            from parity.html.gate import gate_page
+            from parity.html.page import write_page
+
+            write_page(outputs.html, gate_page(result, document))
     except OSError as error:
         raise InvalidInput(f"cannot write {error.filename}: {error.strerror}") from None
     if outputs.as_json:

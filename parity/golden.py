@@ -28,7 +28,7 @@ import numpy as np
 from parity.component import Check, Component
 from parity.errors import InvalidInput
 from parity.report import Report, build_report
-from parity.runner import make_sides
+from parity.runner import make_sides, recorded
 from parity.trace import Trace, join
 
 MANIFEST = "MANIFEST.json"
@@ -119,16 +119,18 @@ def record_runs(
     dtypes: Collection[str] | None = None,
     mode: str = "eager",
     device: str = "cpu",
+    keep: bool = False,
 ) -> dict[Run, Trace]:
     """Run a check and keep what a golden keeps of it.
 
     Args:
         dtypes: of the check's; all of them by default.
+        keep: see :func:`parity.runner.recorded`.
     """
     runs: dict[Run, Trace] = {}
     for dtype in check.dtypes if dtypes is None else dtypes:
         sides = make_sides(siblings, dtype=dtype, mode=mode, device=device)
-        for side, trace in check.record(sides).traces.items():
+        for side, trace in recorded(check, sides, keep=keep).traces.items():
             runs[dtype, side] = thinned(trace)
     return runs
 

@@ -189,6 +189,10 @@ def _gradient(name: str, d: Mapping[str, Any]) -> str:
     return f"a gradient reaches {where} on {d['side']}, where none may: a stop-gradient is missing"
 
 
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count:,} entries"
+
+
 _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "nothing-compared": lambda name, d: (
         f"nothing was compared: {', '.join(d['sides'])} hold no values; "
@@ -209,6 +213,11 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
         f"one object was given as {' and '.join(d['sides'])}: it always agrees with itself"
     ),
     "unreadable": lambda name, d: f"unreadable: {name} of {d['side']}: {printable(d['why'])}",
+    "statistics": lambda name, d: (
+        f"not proved: of {d['values']:,} values in {_entries(d['entries'])} ({name} first) a side "
+        "recorded statistics only; none of them is too far apart, which does not show that the "
+        "values agree; record with --detail full"
+    ),
     "unmatched": _unmatched,
     "broadcast": lambda name, d: (
         f"silent broadcast in {d.get('side', name)}: {d['operation']} of shapes "
@@ -232,6 +241,15 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
             if d["traces"] > d["declared"]
             else "a branch that should have a graph of its own shares one, or nothing was compiled"
         )
+    ),
+    "network": lambda name, d: (
+        f"the network {name} differs by itself ({d['verdict']}), first at {d['place']}"
+    ),
+    "environment-stopped": lambda name, d: (
+        f"the {name} environment raised where the other went on, {printable(str(d['why']))}"
+    ),
+    "info-missing": lambda name, d: (
+        f"info: {name} is reported by {d['has']} only; add it on the other side, or drop it"
     ),
     "parted": lambda name, d: (
         f"the {d.get('who', 'sides')} parted first, at step {d.get('step')}: field "
@@ -309,7 +327,17 @@ def place_text(report: Report, entry: Entry) -> str:
 def _place(d: Difference) -> str:
     if d.structural and d.problem != "non-finite":
         return ""
+    if d.statistic is not None:  # the values themselves were not recorded
+        return f" in its {_STATISTICS.get(d.statistic, d.statistic)}"
     return f" at {list(d.worst)}" if d.worst else ""
+
+
+_STATISTICS = {
+    "nan": "count of NaN",
+    "inf": "count of infinities",
+    "sha256": "checksum",
+    "std": "standard deviation",
+}
 
 
 def _both(sides: tuple[str, str], facts: tuple[Any, Any]) -> str:
@@ -318,6 +346,8 @@ def _both(sides: tuple[str, str], facts: tuple[Any, Any]) -> str:
 
 def _reference_value(entry: Entry, d: Difference) -> list[str]:
     """The reference's value, where it stands at the same worst element."""
+    if "reference" in d.sides:  # it stands there already
+        return []
     for other in entry.differences:
         if "reference" in other.sides and other.worst == d.worst and other.values:
             return [f"reference {other.values[other.sides.index('reference')]:.10g}"]

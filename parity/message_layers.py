@@ -50,6 +50,12 @@ def notes(subject: Mapping[str, Any]) -> list[str]:
         for reason in (subject.get("no_float64") or {}).values()
         if subject.get("check") == "module"
     ]
+    lines += [f"network {name}: {said}" for name, said in (subject.get("networks") or {}).items()]
+    if subject.get("not_remade"):
+        lines.append(
+            "each environment was run once, as given; give factories (functions that make one): "
+            "then causes are tried on fresh ones"
+        )
     lines += _settings(subject.get("config") or ())
     return lines
 

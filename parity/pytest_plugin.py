@@ -1,4 +1,4 @@
-"""The pytest plugin: markers, the ``parity`` fixture, the summary and ``--parity-json``.
+"""The pytest plugin: markers, the ``parity`` fixture, the summary, and the files of a run.
 
 Loaded by pytest in every environment that has this package, so it imports no framework. Rows
 travel in ``report.user_properties`` and so reach the main process under pytest-xdist too.
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from parity import github
 from parity.errors import InvalidInput
-from parity.recorder import PAGE, PROPERTY, ParityRecorder
+from parity.github import head
+from parity.recorder import PAGE, PROPERTY, TEXT, ParityRecorder
 from parity.requirements import VARIABLE, missing, module_name, required
 from parity.results import SEVERITY, Results, Row
 from parity.summary import Line, summary_lines
@@ -31,6 +33,9 @@ MARKERS = (
 )
 _OWN_RUNS = ("gpu", "benchmark", "learning")
 """Markers of suites with a run of their own: the fixture does not pull these into ``-m parity``."""
+
+FILES = ("json", "html", "markdown")
+"""What a run writes: ``--parity-json`` and so on."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,6 +53,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write a page of every check to PATH, with what failed in full",
     )
     group.addoption(
+        "--parity-markdown",
+        metavar="PATH",
+        default=None,
+        help="append a summary for a pull request to PATH, such as $GITHUB_STEP_SUMMARY",
+    )
+    group.addoption(
+        "--parity-record",
+        metavar="DIR",
+        default=None,
+        help="run one side of every component (--parity-side) and write its recordings to DIR",
+    )
+    group.addoption(
+        "--parity-side",
+        choices=("torch", "tf"),
+        default=None,
+        help="the side that --parity-record runs",
+    )
+    group.addoption(
+        "--parity-against",
+        metavar="DIR",
+        default=None,
+        help="compare the side that is installed here with the recordings in DIR",
+    )
+    group.addoption(
         "--parity-device",
         choices=("gpu", "cpu"),
         default="gpu",
@@ -62,11 +91,12 @@ def pytest_configure(config: pytest.Config) -> None:
         needed = required()
     except InvalidInput as error:
         raise pytest.UsageError(str(error)) from None
-    targets = {name: _target(config, f"--parity-{name}") for name in ("json", "html")}
+    _refuse_half_an_exchange(config)
+    targets = {name: _target(config, f"--parity-{name}") for name in FILES}
     if targets["html"] is not None:
         _collect_details(config)
     if not hasattr(config, "workerinput"):  # under xdist the main process alone reports
-        collector = Collector(config, needed, targets["json"], targets["html"])
+        collector = Collector(config, needed, targets)
         config.pluginmanager.register(collector, "parity-collector")
 
 
@@ -85,6 +115,16 @@ def _collect_details(config: pytest.Config) -> None:
     scope = ExitStack()
     scope.enter_context(collecting())
     config.add_cleanup(scope.close)
+
+
+def _refuse_half_an_exchange(config: pytest.Config) -> None:
+    record, side, against = (
+        config.getoption(name) for name in ("--parity-record", "--parity-side", "--parity-against")
+    )
+    if record and against:
+        raise pytest.UsageError("give --parity-record or --parity-against, not both")
+    if bool(record) != bool(side):
+        raise pytest.UsageError("--parity-record DIR and --parity-side torch|tf go together")
 
 
 @pytest.fixture
@@ -114,29 +154,45 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     report = yield
+    _shorten(report)
     # `report.keywords` cannot tell: the name of a folder called parity stands there too
     report.parity_marked = item.get_closest_marker("parity") is not None
     return report
 
 
+def _shorten(report: pytest.TestReport) -> None:
+    """The failure's message in JUnit XML and in the short summary: the report's first lines."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None or not any(name == TEXT for name, _ in report.user_properties):
+        return
+    text = re.sub(r"^(Failed|parity\.errors\.\w+): ", "", crash.message)
+    if text.partition(" ")[0].lower() in SEVERITY:
+        crash.message = head(text)
+
+
 class Collector:
-    """Gathers the rows of all tests; writes the JSON and the summary at the end."""
+    """Gathers the rows of all tests; writes the files and the summary at the end."""
 
     def __init__(
-        self, config: pytest.Config, needed: tuple[str, ...], path: Path | None, html: Path | None
+        self,
+        config: pytest.Config,
+        needed: tuple[str, ...],
+        targets: Mapping[str, Path | None],
     ) -> None:
         self.config = config
         self.needed = needed
-        self.path = path
-        self.html = html
+        self.targets = targets
         self.shown: list[Row] = []
         """What the page shows in full."""
+        self.failed: dict[str, list[Row]] = {}
+        """Node id -> the texts and annotations of what did not pass."""
         self.results = Results()
         self.complaints: list[str] = []
         self.written: list[Path] = []
         self.asked = False
         """A test marked ``parity`` was met, or ``-m`` asked for some."""
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         marked = bool(getattr(report, "parity_marked", False))
         self.asked |= marked
@@ -144,6 +200,10 @@ class Collector:
         rows = [json.loads(str(v)) for k, v in report.user_properties if k == PROPERTY]
         if report.when == "call":
             self.shown += [json.loads(str(v)) for k, v in report.user_properties if k == PAGE]
+        texts = [json.loads(str(v)) for k, v in report.user_properties if k == TEXT]
+        report.user_properties = _readable(report.user_properties, rows)
+        if texts:
+            self.failed[node] = texts
         if rows:
             results.rows[node] = rows
             results.silent.discard(node)
@@ -163,11 +223,12 @@ class Collector:
             pytest.ExitCode.INTERRUPTED,
             pytest.ExitCode.INTERNAL_ERROR,
         )
-        if stopped and (self.asked or self.path is not None):
+        if stopped and (self.asked or self.targets["json"] is not None):
             self.results.errors["session"] = "the run was interrupted: checks are missing here"
         self.complaints = self._complaints()
-        self._write("--parity-json", self.path, self.results.save)
-        self._write("--parity-html", self.html, self._save_page)
+        self._write("json", self.results.save)
+        self._write("html", self._save_page)
+        self._write("markdown", self._save_markdown)
         green = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         if self.complaints and session.exitstatus in green:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -185,7 +246,22 @@ class Collector:
             for path in self.written:
                 terminalreporter.write_line(f"written: {path}")
 
-    def _write(self, option: str, path: Path | None, save: Callable[[Path], None]) -> None:
+        if github.wanted():
+            for command in self._annotations():
+                terminalreporter.write_line(command)
+
+    def _annotations(self) -> list[str]:
+        """A command to the runner of GitHub Actions for each failure."""
+        found = [row["annotation"] for texts in self.failed.values() for row in texts]
+        found += [
+            github.command(f"{name}: {text}", "parity: raised before a verdict")
+            for name, text in sorted(self.results.errors.items())
+        ]
+        found += [github.command(text, "parity") for text in self.complaints]
+        return github.limited(found)
+
+    def _write(self, kind: str, save: Callable[[Path], None]) -> None:
+        option, path = f"--parity-{kind}", self.targets[kind]
         if path is None:
             return
         try:
@@ -199,6 +275,12 @@ class Collector:
         from parity.html.suite import suite_page
 
         write_page(path, suite_page(self.results, self.shown))
+
+    def _save_markdown(self, path: Path) -> None:
+        from parity.markdown import append_markdown, suite_markdown
+
+        texts = [row for texts in self.failed.values() for row in texts]
+        append_markdown(path, suite_markdown(self.results, texts))
 
     def _complaints(self) -> list[str]:
         """Why the run as a whole must not be green, beyond its failed tests."""
@@ -217,6 +299,17 @@ class Collector:
 def _asks_for_parity(expression: str) -> bool:
     """True for ``-m`` expressions that select the marker, not for those that exclude it."""
     return re.search(r"(?<!not )\bparity\b", expression) is not None
+
+
+def _readable(properties: Iterable[tuple[str, object]], rows: list[Row]) -> list[Any]:
+    """What JUnit XML shows of a test: its own properties, and a line for each comparison."""
+    own = [(k, v) for k, v in properties if k not in (PROPERTY, PAGE, TEXT)]
+    said = [
+        f"{row['id']}: {row['verdict']}, max abs {row['max_abs']}, allowed {row['allowed']}, "
+        f"{row['values_compared']} values"
+        for row in rows
+    ]
+    return own + [(PROPERTY, text) for text in said]
 
 
 def _is_bad(row: Row) -> bool:

@@ -24,6 +24,11 @@ def import_frameworks() -> None:
     """torch before TensorFlow (the other order has hung), and a first operation of TensorFlow."""
     if find_spec("torch") is not None:
         import torch  # noqa: F401
+    import_tensorflow()
+
+
+def import_tensorflow() -> None:
+    """TensorFlow alone, and a first operation of it; nothing where it is not installed."""
     if find_spec("tensorflow") is None or "tensorflow" in sys.modules:
         return
     with dropping(_NOTE):

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from parity import details
+from parity import details, github
 from parity.api import compare
 from parity.errors import ParityMismatch, VacuousComparison
 from parity.report import Report
@@ -20,6 +20,9 @@ PROPERTY = "parity"
 """Key of the rows in ``report.user_properties``."""
 PAGE = "parity-page"
 """Key of what a page shows of a report that did not pass."""
+
+TEXT = "parity-text"
+"""Key of the text and the annotation of a report that did not pass."""
 
 
 class ParityRecorder:
@@ -124,11 +127,21 @@ class ParityRecorder:
         unique = f"{identifier}#{count + 1}" if count else identifier
         row = {**report.summary(), "id": unique}
         self._node.user_properties.append((PROPERTY, encode_row(row)))
+        if not report.passed:
+            self._keep_text(report, unique)
         if not report.passed and details.wanted():
             from parity.html.page import report_view_with_plot
 
             shown = {**report_view_with_plot(report), "id": unique}
             self._node.user_properties.append((PAGE, encode_row(shown)))
+
+    def _keep_text(self, report: Report, unique: str) -> None:
+        """For summaries and annotations, which the main process writes."""
+        _, line, _ = self._node.location
+        here = github.Place(str(self._node.path), (line or 0) + 1)
+        annotation = github.of_report(report, fallback=here)
+        kept = {"id": unique, "text": str(report), "annotation": annotation}
+        self._node.user_properties.append((TEXT, encode_row(kept)))
 
     def _subject(self, name: str, report: Report) -> dict[str, Any]:
         """What the summary calls a comparison of a user's own test."""

@@ -30,7 +30,7 @@ class Problem:
 
     ``kind`` is ``nothing-compared``, ``empty``, ``all-zero``, ``same-object``, ``unmatched``,
     ``order``, ``broadcast``, ``gradient``, ``layer-error``, ``retrace``, ``parted`` or
-    ``unreadable``; the wording is made in ``message.py`` from ``details``.
+    ``unreadable``, ``statistics``; the wording is made in ``message.py`` from ``details``.
     """
 
     kind: str
@@ -47,6 +47,7 @@ class Problem:
             "no-finite",
             "same-object",
             "unreadable",
+            "statistics",
         )
 
 
@@ -194,6 +195,12 @@ class Report:
 
         return render(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows for it."""
+        from parity.html.cell import report_cell
+
+        return report_cell(self)
+
 
 _SUBJECT_KEYS = ("component", "case", "check", "dtype", "mode", "device")
 
@@ -230,6 +237,7 @@ def build_report(
         entries.append(entry)
     silent = all(d.zero for e in entries for d in e.differences)
     found += [p for entry in entries for p in _vacuity(entry, expected, whole=silent)]
+    found += _unproved(entries)
     if sum(d.size for e in entries for d in e.differences) == 0 and not any(
         d.structural for e in entries for d in e.differences
     ):
@@ -255,7 +263,7 @@ def judge(report: Report, evidence: Report | None = None) -> Report:
 def _compare_entry(
     name: str, traces: Mapping[str, Trace], tolerances: Mapping[str, Tolerance], dtype: str | None
 ) -> Entry:
-    arrays = {side: trace[name] if name in trace else None for side, trace in traces.items()}
+    arrays = {side: trace.entry(name) if name in trace else None for side, trace in traces.items()}
     present = [a for side, a in arrays.items() if a is not None and side != "reference"]
     sample = present[0] if present else next(a for a in arrays.values() if a is not None)
     entry_dtype = dtype if dtype is not None and sample.dtype.kind == "f" else str(sample.dtype)
@@ -302,6 +310,16 @@ def _vacuity(entry: Entry, expected: tuple[str, ...], *, whole: bool) -> list[Pr
     if counts and all(d.zero for d in entry.differences):
         return [Problem("all-zero", entry.name)]
     return []
+
+
+def _unproved(entries: list[Entry]) -> list[Problem]:
+    """One finding for all entries of which a side kept statistics that prove nothing."""
+    open_ = {e.name: max(d.unproved for d in e.differences) for e in entries if e.agrees}
+    open_ = {name: count for name, count in open_.items() if count}
+    if not open_:
+        return []
+    details = {"entries": len(open_), "values": sum(open_.values())}
+    return [Problem("statistics", next(iter(open_)), details)]
 
 
 def _unmatched_problem(u: Unmatched) -> Problem:

@@ -29,6 +29,10 @@ MODULES: Mapping[str, str] = {
 
 GPU = "gpu"
 """Not a package: ``PARITY_REQUIRE=gpu`` makes the GPU stage fail where there is no GPU."""
+CHROMIUM = "chromium"
+"""Not a package either, but a browser and its driver, which the tests of the pages look for."""
+_ELSEWHERE = (GPU, CHROMIUM)
+"""What the tests that need it look for themselves."""
 _ALIASES = {"tensorflow": "tf"}
 
 
@@ -42,10 +46,10 @@ def parse_required(text: str) -> tuple[str, ...]:
     names = []
     for word in text.replace(",", " ").split():
         name = _canonical(word)
-        if name not in MODULES and name != GPU:
-            close = get_close_matches(name, [*MODULES, *_ALIASES], n=1)
+        if name not in MODULES and name not in _ELSEWHERE:
+            close = get_close_matches(name, [*MODULES, *_ALIASES, *_ELSEWHERE], n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            known = ", ".join([*MODULES, GPU])
+            known = ", ".join([*MODULES, *_ELSEWHERE])
             raise InvalidInput(f"{VARIABLE}: unknown package {word!r}{hint} (known: {known})")
         if name not in names:
             names.append(name)
@@ -60,10 +64,10 @@ def required() -> tuple[str, ...]:
 def missing(names: Iterable[str]) -> tuple[str, ...]:
     """Those of the packages that are not installed, by their names in ``PARITY_REQUIRE``.
 
-    Packages that it does not know are looked up as modules of that name. A GPU is no package: the
-    GPU stage looks for one.
+    Packages that it does not know are looked up as modules of that name. A GPU and a browser are no
+    packages: the tests that need one look for it.
     """
-    return tuple(n for n in map(_canonical, names) if n != GPU and not _installed(n))
+    return tuple(n for n in map(_canonical, names) if n not in _ELSEWHERE and not _installed(n))
 
 
 def module_name(name: str) -> str:
@@ -74,7 +78,7 @@ def module_name(name: str) -> str:
 def _canonical(name: str) -> str:
     lowered = name.lower()
     known = _ALIASES.get(lowered, lowered)
-    return known if known in MODULES or known == GPU else name
+    return known if known in MODULES or known in _ELSEWHERE else name
 
 
 def _installed(name: str) -> bool:

@@ -10,11 +10,13 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from parity.backends import get_backend
-from parity.component import MODES, SIBLINGS, Check, Component, Mutant, Side
+from parity.component import MODES, SIBLINGS, Check, Component, Mutant, Recording, Side
 from parity.errors import InvalidInput
 from parity.report import Report, build_report, judge
 from parity.verdict import Verdict
@@ -51,10 +53,15 @@ def run_check(
     that run is the evidence which tells rounding from a real difference.
     """
     report = _run(component, check, siblings, dtype, mode, device)
-    settled = report.verdict in (Verdict.AGREE, Verdict.INVALID) or not report.excusable
-    if settled or dtype == "float64" or not with_evidence:
+    if not evidence_wanted(report) or dtype == "float64" or not with_evidence:
         return report
     return judge(report, _run(component, check, siblings, "float64", mode, device))
+
+
+def evidence_wanted(report: Report) -> bool:
+    """Whether a float64 run can tell rounding from a real difference here."""
+    settled = report.verdict in (Verdict.AGREE, Verdict.INVALID)
+    return not settled and report.excusable
 
 
 def make_sides(
@@ -85,7 +92,44 @@ def _run(
     device: str,
 ) -> Report:
     sides = make_sides(siblings, dtype=dtype, mode=mode, device=device)
-    recording = check.record(sides)
+    sources = {side.name: definition(side.impl, check.name) for side in sides.values()}
+    return report_of(component, check, recorded(check, sides), sources, dtype, mode, device)
+
+
+_KEPT: dict[tuple[Any, ...], tuple[Check, Mapping[str, Side], Recording]] = {}
+"""What was recorded for another test of the same check; the check and the sides are kept with it,
+so that the identities in its key stay theirs."""
+
+
+def recorded(check: Check, sides: Mapping[str, Side], *, keep: bool = False) -> Recording:
+    """What the check records on these sides.
+
+    Args:
+        keep: hold it for one later call, which then runs nothing. The suite compares one run with
+            the goldens and with the other sides; nothing but its time depends on this.
+    """
+    key = (id(check), *((n, id(s.impl), s.dtype, s.variant, s.device) for n, s in sides.items()))
+    kept = _KEPT.pop(key, None)
+    recording = kept[2] if kept is not None else check.record(sides)
+    if keep:
+        _KEPT[key] = (check, sides, recording)
+    return recording
+
+
+def report_of(
+    component: Component,
+    check: Check,
+    recording: Recording,
+    sources: Mapping[str, str],
+    dtype: str,
+    mode: str,
+    device: str,
+) -> Report:
+    """Compare what a check recorded.
+
+    Args:
+        sources: side -> where the name under test is defined.
+    """
     return build_report(
         recording.traces,
         tolerances=check.tolerances.get(dtype, {}),
@@ -99,25 +143,34 @@ def _run(
             "dtype": dtype,
             "mode": mode,
             "device": device,
-            "source": {side.name: _definition(side.impl, check.name) for side in sides.values()},
+            "source": dict(sources),
             "compiles": recording.compiles,
         },
     )
 
 
-def _definition(module: ModuleType, name: str) -> str:
+def definition(module: ModuleType, name: str) -> str:
     """``path:line`` of the function, class or method of this name; of the file where none is."""
     file = str(getattr(module, "__file__", None) or getattr(module, "__name__", ""))
     if not file:  # a namespace in a module's place
         return f"a {type(module).__name__}"
     path = os.path.relpath(file) if os.path.isabs(file) else file
     try:
-        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        lines = _lines(file, Path(file).stat().st_mtime_ns)
     except (OSError, SyntaxError):  # a planted module has no file of its own
         return path
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    lines = [n.lineno for n in ast.walk(tree) if isinstance(n, kinds) and n.name == name]
-    return f"{path}:{min(lines)}" if lines else path
+    return f"{path}:{lines[name]}" if name in lines else path
+
+
+@lru_cache(maxsize=256)
+def _lines(file: str, changed: int) -> Mapping[str, int]:
+    """First line of every function and class of a file, by name; parsed once per change."""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    found: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found[node.name] = min(node.lineno, found.get(node.name, node.lineno))
+    return found
 
 
 @contextmanager

@@ -135,3 +135,24 @@ def noise_floor(dtype: str, *, same_platform: bool) -> float:
 SEARCH_BOUND = 1e-9
 """Difference, relative to the largest value at hand, that a search takes for one: inputs of extreme
 scale cost some digits of float64's sixteen, and no wrong constant or mask stays under it."""
+
+
+def relation_bound(*dtypes: object) -> float:
+    """Error up to which a relation between two series of an environment is taken to hold.
+
+    A float32 series is off by roundings of values of some tens; a float64 one keeps nine digits
+    through any wrapper.
+    """
+    return 1e-6 if "float32" in map(str, dtypes) else 1e-9
+
+
+ACTION_RELATION = 1e-5
+"""The same for actions of networks in float32, whose layers add some roundings each."""
+
+RUNNING_STATISTICS = 1e-3
+"""The same for observations normalised by running statistics: implementations differ in what the
+first rows count for, and any other series misses by about one."""
+
+CHAOS_ONSET = 1e-3
+"""A free run of two agents that agree on every forced observation, and part by at most this in the
+first step that differs, grew that from rounding: a jump of a decision or a bug is larger."""

@@ -185,6 +185,14 @@ MUTANTS = (
         case="square",
     ),
     Mutant(
+        id="epsilon-of-keras",
+        find="config.actor, AdamConfig(config.actor_learning_rate))",
+        replace="config.actor, AdamConfig(config.actor_learning_rate, epsilon=1e-7))",
+        caught_by="chain.apply_actor",
+        because="Adam's epsilon left at the default of Keras, 1e-7 for 1e-8",
+        case="half-cheetah",
+    ),
+    Mutant(
         id="traced-anew-in-every-update",
         find="made: Tensors = self._compiled_chain(*(",
         replace="made: Tensors = self.compiled(self._chain)(*(",

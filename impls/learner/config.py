@@ -36,17 +36,26 @@ def transition_layout(observation_size: int, action_size: int, dtype: str) -> La
 
 
 def fresh_state(
-    parameters: dict[str, dict[str, np.ndarray]], learning_rates: dict[str, float]
+    parameters: dict[str, dict[str, np.ndarray]],
+    learning_rates: dict[str, float],
+    *,
+    targets: Sequence[str] | None = None,
+    slots: Sequence[str] = ("m", "v"),
 ) -> dict[str, np.ndarray]:
-    """Adam's slots at zero and target networks equal to the given parameters."""
+    """Optimizer slots at zero and target networks equal to the given parameters.
+
+    Args:
+        targets: the groups that have a target network; None: all of them.
+        slots: of the optimizer, per parameter; Adam's, or ``("v",)`` for RMSprop.
+    """
     state: dict[str, np.ndarray] = {}
     for group, values in parameters.items():
         state[f"slot/{group}/step"] = np.array(0, np.int64)
-        for slot in ("m", "v"):
+        for slot in slots:
             state |= {f"slot/{group}/{slot}/{n}": np.zeros_like(v) for n, v in values.items()}
         state |= {f"param/{group}/{n}": v.copy() for n, v in values.items()}
-    for group, values in parameters.items():
-        state |= {f"target/{group}/{n}": v.copy() for n, v in values.items()}
+    for group in parameters if targets is None else targets:
+        state |= {f"target/{group}/{n}": v.copy() for n, v in parameters[group].items()}
     state |= {f"learning_rate/{g}": np.array(rate) for g, rate in learning_rates.items()}
     state["step"] = np.array(0, np.int64)
     return state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,10 @@ ROWS = 4
 Edit = Callable[[dict[str, np.ndarray], dict[str, np.ndarray]], None]
 
 
-def example(config: Any, *, noise: bool) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """A batch that is in order, with its draws."""
+def example(
+    config: Any, draws: Sequence[str]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """A batch that is in order, with draws of these names, shaped like its actions."""
     observation = np.linspace(-1.0, 1.0, ROWS * config.observation_size)
     action = np.linspace(-0.5, 0.5, ROWS * config.action_size).reshape(ROWS, -1)
     batch = {
@@ -28,12 +30,12 @@ def example(config: Any, *, noise: bool) -> tuple[dict[str, np.ndarray], dict[st
         "terminated": np.array([True, False, False, False]),
         "truncated": np.array([False, True, False, False]),
     }
-    return batch, {"noise": action * 2.0} if noise else {}
+    return batch, dict.fromkeys(draws, action * 2.0)
 
 
-def update_with(side: Side, config: Any, edit: Edit, *, noise: bool) -> Any:
-    """One update on a batch that has been edited."""
-    batch, draws = example(config, noise=noise)
+def update_with(side: Side, config: Any, edit: Edit, *, names: Sequence[str]) -> Any:
+    """One update on a batch that has been edited, with draws of these names."""
+    batch, draws = example(config, names)
     for arrays in (batch, draws):
         floats = {name: a.astype(side.dtype) for name, a in arrays.items() if a.dtype.kind == "f"}
         arrays.update(floats)
@@ -42,12 +44,15 @@ def update_with(side: Side, config: Any, edit: Edit, *, noise: bool) -> Any:
     return learner.update(_tensors(side, batch), _tensors(side, draws))
 
 
-def batch_errors(config: Any, *, noise: bool) -> tuple[ErrorCase, ...]:
+def batch_errors(
+    config: Any, *, noise: bool, draws: Sequence[str] = ("noise",)
+) -> tuple[ErrorCase, ...]:
     """Batches that are refused: wrong fields, shapes, dtypes, rows, and values."""
+    names = draws if noise else ()
 
     def case(id: str, error: type[ImplError], match: str, edit: Edit) -> ErrorCase:
         def call(side: Side) -> Any:
-            return update_with(side, config, edit, noise=noise)
+            return update_with(side, config, edit, names=names)
 
         return ErrorCase(id, call, error, match)
 
@@ -114,18 +119,20 @@ def batch_errors(config: Any, *, noise: bool) -> tuple[ErrorCase, ...]:
     )
 
 
-def draw_errors(config: Any) -> tuple[ErrorCase, ...]:
+def draw_errors(config: Any, *, draws: Sequence[str] = ("noise",)) -> tuple[ErrorCase, ...]:
     """Draws that are refused, for learners that take ``noise``."""
 
     def case(id: str, error: type[ImplError], match: str, edit: Edit) -> ErrorCase:
-        return ErrorCase(id, lambda side: update_with(side, config, edit, noise=True), error, match)
+        return ErrorCase(
+            id, lambda side: update_with(side, config, edit, names=draws), error, match
+        )
 
     return (
         case(
             "no-noise",
             ShapeError,
             r"draws: missing \['noise'\]",
-            lambda batch, draws: draws.clear(),
+            _without_noise,
         ),
         case(
             "one-noise-for-all-dimensions",
@@ -188,9 +195,9 @@ def learner_errors(
         ),
         ErrorCase(
             "state-lacks-a-name",
-            with_state(lambda state: state.pop("target/actor/l2/bias")),
+            with_state(lambda state: state.pop("param/actor/l2/bias")),
             ConfigError,
-            r"state: missing \['target/actor/l2/bias'\]",
+            r"state: missing \['param/actor/l2/bias'\]",
         ),
         ErrorCase(
             "state-with-transposed-kernel",
@@ -234,6 +241,10 @@ def _draw(**arrays: np.ndarray) -> Edit:
 
 def _change(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Edit:
     return lambda batch, draws: batch.update({name: change(batch[name])})
+
+
+def _without_noise(batch: dict[str, np.ndarray], draws: dict[str, np.ndarray]) -> None:
+    del draws["noise"]
 
 
 def _without_rows(batch: dict[str, np.ndarray], draws: dict[str, np.ndarray]) -> None:

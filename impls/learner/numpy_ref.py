@@ -8,7 +8,7 @@ shares no code with the pair.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,16 @@ class Learner:
         return {name: np.array(value, np.float64) for name, value in values.items()}
 
     def require(
-        self, batch: Mapping[str, Array], draws: Mapping[str, Array], layouts: Layouts, finite: bool
+        self,
+        batch: Mapping[str, Array],
+        draws: Mapping[str, Array],
+        layouts: Layouts,
+        finite: bool,
+        fit: Callable[..., None] = require_arguments,
     ) -> None:
         """Refuse a batch and draws that do not fit their layouts."""
         given = {"batch": batch, "draws": draws}
-        require_arguments(
+        fit(
             {w: {n: (np.shape(a), str(a.dtype)) for n, a in g.items()} for w, g in given.items()},
             layouts,
         )

@@ -71,3 +71,37 @@ class Learner:
     def from_canonical(self, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
         """New tensors of the learner's dtype and the framework's own layout."""
         ...
+
+
+class OnPolicyLearner(Learner):
+    """A learner from rollouts: one network, ``actor_critic``, and no target network.
+
+    Besides the links of its update it acts. Neither method below changes anything, holds Python
+    state or waits for the device, so that a caller may wrap them in ``tf.function``.
+    """
+
+    def act(self, observation: Any, draws: Mapping[str, Any]) -> dict[str, Any]:
+        """Draw actions from the policy.
+
+        Args:
+            observation: [B, obs], of the learner's dtype.
+            draws: ``uniform`` [B], in [0, 1), of a discrete policy; ``noise`` [B, act], standard
+                normal, of a continuous one.
+
+        Returns:
+            ``action``: [B] int64, or [B, act] as drawn: what belongs into the batch; ``log_prob``
+            [B] of it; of a continuous policy ``clipped_action`` [B, act], the same within
+            ``max_action``: what belongs into the environment.
+
+        Conventions: the log-probability is that of the action as drawn. Of a clipped one it would
+        be another policy's, and the ratio of PPO would not start at 1.
+        """
+        ...
+
+    def greedy(self, observation: Any) -> Any:
+        """The most probable action: [B, obs] -> [B] int64, or [B, act] within ``max_action``."""
+        ...
+
+    def set_learning_rate(self, group: str, value: float) -> None:
+        """See :class:`Learner`; the group is ``actor_critic``."""
+        ...

@@ -17,7 +17,7 @@ from impls.learner.config import (
 )
 from impls.networks import tf_impl as networks
 from impls.optimizers import tf_impl as optimizers
-from impls.optimizers.config import AdamConfig
+from impls.optimizers.config import AdamConfig, RMSpropConfig
 from impls.target_update import tf_impl as target_update
 
 
@@ -41,16 +41,19 @@ class Learner:
         group: str,
         make: Callable[..., networks.Network],
         config: Any,
-        optimizer: AdamConfig,
+        optimizer: AdamConfig | RMSpropConfig,
+        *,
+        target: bool = True,
     ) -> None:
-        """Make a network, its target network and its optimizer."""
+        """Make a network, its optimizer and, unless told otherwise, its target network."""
         self.networks[group] = make(config, dtype=self.dtype, device=self.device)
-        self.targets[group] = make(config, dtype=self.dtype, device=self.device)
-        self.targets[group].trainable = False
         self.parameters[group] = _variables(self.networks[group])
-        self.target_parameters[group] = _variables(self.targets[group])
         with tf.device(_device(self.device)):
-            self.optimizers[group] = optimizers.Adam(optimizer, self.parameters[group])
+            self.optimizers[group] = _optimizer(optimizer, self.parameters[group])
+        if target:
+            self.targets[group] = make(config, dtype=self.dtype, device=self.device)
+            self.targets[group].trainable = False
+            self.target_parameters[group] = _variables(self.targets[group])
 
     def state(self) -> dict[str, np.ndarray]:
         state: dict[str, np.ndarray] = {}
@@ -99,10 +102,11 @@ class Learner:
         draws: Mapping[str, tf.Tensor],
         layouts: Layouts,
         finite: bool,
+        fit: Callable[..., None] = require_arguments,
     ) -> None:
         """Refuse a batch and draws that do not fit their layouts."""
         given = {"batch": batch, "draws": draws}
-        require_arguments(
+        fit(
             {
                 w: {n: (tuple(t.shape.as_list()), t.dtype.name) for n, t in g.items()}
                 for w, g in given.items()
@@ -125,6 +129,15 @@ class Learner:
             counted, autograph=False, jit_compile=self.variant == "xla"
         )
         return traced
+
+
+def _optimizer(
+    config: AdamConfig | RMSpropConfig, parameters: Mapping[str, tf.Variable]
+) -> optimizers.Optimizer:
+    """The optimizer that a configuration is of."""
+    if isinstance(config, AdamConfig):
+        return optimizers.Adam(config, parameters)
+    return optimizers.RMSprop(config, parameters)
 
 
 def _variables(network: networks.Network) -> dict[str, tf.Variable]:

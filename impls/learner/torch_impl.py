@@ -19,7 +19,7 @@ from impls.learner.config import (
 )
 from impls.networks import torch_impl as networks
 from impls.optimizers import torch_impl as optimizers
-from impls.optimizers.config import AdamConfig
+from impls.optimizers.config import AdamConfig, RMSpropConfig
 from impls.target_update import torch_impl as target_update
 
 
@@ -43,15 +43,18 @@ class Learner:
         group: str,
         make: Callable[..., nn.Module],
         config: Any,
-        optimizer: AdamConfig,
+        optimizer: AdamConfig | RMSpropConfig,
+        *,
+        target: bool = True,
     ) -> None:
-        """Make a network, its target network and its optimizer."""
+        """Make a network, its optimizer and, unless told otherwise, its target network."""
         self.networks[group] = make(config, dtype=self.dtype, device=self.device)
-        self.targets[group] = make(config, dtype=self.dtype, device=self.device)
-        self.targets[group].requires_grad_(False)
         self.parameters[group] = networks.network_parameters(self.networks[group])
-        self.target_parameters[group] = networks.network_parameters(self.targets[group])
-        self.optimizers[group] = optimizers.Adam(optimizer, self.parameters[group])
+        self.optimizers[group] = _optimizer(optimizer, self.parameters[group])
+        if target:
+            self.targets[group] = make(config, dtype=self.dtype, device=self.device)
+            self.targets[group].requires_grad_(False)
+            self.target_parameters[group] = networks.network_parameters(self.targets[group])
 
     def state(self) -> dict[str, np.ndarray]:
         state: dict[str, np.ndarray] = {}
@@ -102,10 +105,11 @@ class Learner:
         draws: Mapping[str, Tensor],
         layouts: Layouts,
         finite: bool,
+        fit: Callable[..., None] = require_arguments,
     ) -> None:
         """Refuse a batch and draws that do not fit their layouts."""
         given = {"batch": batch, "draws": draws}
-        require_arguments(
+        fit(
             {
                 w: {n: (tuple(t.shape), _dtype_name(t)) for n, t in g.items()}
                 for w, g in given.items()
@@ -136,6 +140,15 @@ class Learner:
         compiled: Callable[..., Any] = torch._inductor.compile(graph, inputs)
         self.traces += 1
         return compiled
+
+
+def _optimizer(
+    config: AdamConfig | RMSpropConfig, parameters: Mapping[str, Tensor]
+) -> optimizers.Optimizer:
+    """The optimizer that a configuration is of."""
+    if isinstance(config, AdamConfig):
+        return optimizers.Adam(config, parameters)
+    return optimizers.RMSprop(config, parameters)
 
 
 @contextmanager

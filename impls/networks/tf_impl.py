@@ -37,6 +37,10 @@ class Network(keras.Model):
         # every layer is built in __init__: no symbolic first call is needed
         self.built = True
 
+    def named_parameters(self) -> dict[str, keras.Variable]:
+        """Canonical name -> variable, in execution order: each kind of network has its own."""
+        raise NotImplementedError
+
 
 N = TypeVar("N", bound=Network)
 
@@ -56,6 +60,13 @@ class Trunk(Network):
             layer.build((None, fan_in))
             setattr(self, f"l{i}", layer)
             self.layer_names += (f"l{i}",)
+
+    def named_parameters(self) -> dict[str, keras.Variable]:
+        parameters = {}
+        for name in self.layer_names:
+            parameters[f"{name}/kernel"] = getattr(self, name).kernel
+            parameters[f"{name}/bias"] = getattr(self, name).bias
+        return parameters
 
     def through(self, x: tf.Tensor) -> tf.Tensor:
         """All layers, without looking at the shape."""
@@ -108,6 +119,10 @@ class TwinCritic(Network):
         self.q1 = QNetwork(config, dtype=dtype, name="q1")
         self.q2 = QNetwork(config, dtype=dtype, name="q2")
 
+    def named_parameters(self) -> dict[str, keras.Variable]:
+        inner = {"q1": self.q1.named_parameters(), "q2": self.q2.named_parameters()}
+        return {f"{q}/{name}": v for q, variables in inner.items() for name, v in variables.items()}
+
     def call(self, observation: tf.Tensor, action: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         return self.q1(observation, action), self.q2(observation, action)
 
@@ -128,14 +143,7 @@ def make_twin_critic(config: CriticConfig, *, dtype: str, device: str = "cpu") -
 
 
 def network_parameters(network: Network) -> dict[str, keras.Variable]:
-    if isinstance(network, TwinCritic):
-        inner = {"q1": network_parameters(network.q1), "q2": network_parameters(network.q2)}
-        return {f"{q}/{name}": v for q, variables in inner.items() for name, v in variables.items()}
-    parameters = {}
-    for name in network.layer_names:
-        parameters[f"{name}/kernel"] = getattr(network, name).kernel
-        parameters[f"{name}/bias"] = getattr(network, name).bias
-    return parameters
+    return network.named_parameters()
 
 
 def load_parameters(network: Network, values: Mapping[str, np.ndarray]) -> None:

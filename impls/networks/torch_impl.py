@@ -122,7 +122,7 @@ def network_parameters(network: nn.Module) -> dict[str, nn.Parameter]:
     parameters = {}
     for path, parameter in network.named_parameters():
         *layer, last = path.split(".")
-        parameters["/".join([*layer, names[last]])] = parameter
+        parameters["/".join([*layer, names.get(last, last)])] = parameter
     return parameters
 
 

@@ -11,6 +11,9 @@ from impls.errors import ConfigError, DtypeError, ShapeError
 
 FIELDS = ("observation", "action", "reward", "next_observation", "terminated", "truncated")
 
+Layout = Mapping[str, tuple[tuple[int, ...], str]]
+"""Field name -> shape of one row, dtype name."""
+
 
 @dataclass(frozen=True)
 class ReplayBufferConfig:

@@ -9,7 +9,6 @@ import numpy as np
 
 from impls.errors import ConfigError, DtypeError, EmptyBufferError, NonFiniteError, ShapeError
 from impls.replay_buffer.config import (
-    FIELDS,
     ReplayBufferConfig,
     check_fields,
     check_ring,
@@ -50,6 +49,16 @@ class ReplayBuffer:
 
     def sample(self, indices: Any) -> dict[str, Any]:
         """Copies of the transitions in the given slots."""
+        slots = self._slots(indices)
+        return {
+            name: np.array([values[slot] for slot in slots], values.dtype).reshape(
+                len(slots), *values.shape[1:]
+            )
+            for name, values in self._storage.items()
+        }
+
+    def _slots(self, indices: Any) -> np.ndarray:
+        """Indices as an array, all of them of filled slots."""
         slots = np.asarray(indices)
         if slots.ndim != 1:
             raise ShapeError(f"indices has shape {slots.shape}, must be [N]")
@@ -61,12 +70,7 @@ class ReplayBuffer:
         for position, slot in enumerate(slots):
             if not 0 <= slot < size:
                 raise IndexError(f"indices[{position}] = {slot} is out of range [0, {size})")
-        return {
-            name: np.array([values[slot] for slot in slots], values.dtype).reshape(
-                len(slots), *values.shape[1:]
-            )
-            for name, values in self._storage.items()
-        }
+        return slots
 
     def state(self) -> dict[str, Any]:
         """A copy of everything."""
@@ -81,7 +85,7 @@ class ReplayBuffer:
         check_state(described, self._layout, self.config.capacity)
         size, cursor = int(entries["size"]), int(entries["cursor"])
         check_ring(size, cursor, self.config.capacity)
-        for name in FIELDS:
+        for name in self._layout:
             self._storage[name] = entries[name].copy()
         self._added = size if size < self.config.capacity else self.config.capacity + cursor
 

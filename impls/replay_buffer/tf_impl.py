@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from impls.errors import ConfigError, DtypeError, EmptyBufferError, NonFiniteError, ShapeError
 from impls.replay_buffer.config import (
-    FIELDS,
+    Layout,
     ReplayBufferConfig,
     check_fields,
     check_ring,
@@ -50,13 +50,7 @@ class ReplayBuffer:
 
     def sample(self, indices: Any) -> dict[str, Any]:
         """Copies of the transitions in the given slots."""
-        slots = tf.convert_to_tensor(indices)
-        if slots.shape.rank != 1:
-            raise ShapeError(f"indices has shape {slots.shape.as_list()}, must be [N]")
-        if slots.dtype not in (tf.int32, tf.int64):
-            raise DtypeError(f"indices is {slots.dtype.name}, must be int64 or int32")
-        slots = tf.cast(slots, tf.int64)
-        _require_filled(slots, self._size)
+        slots = self._slots(indices)
         return {name: tf.gather(values, slots) for name, values in self._storage.items()}
 
     def state(self) -> dict[str, Any]:
@@ -70,12 +64,24 @@ class ReplayBuffer:
         described = {name: (tuple(t.shape), t.dtype.name) for name, t in entries.items()}
         check_state(described, self._layout, self.config.capacity)
         check_ring(int(entries["size"]), int(entries["cursor"]), self.config.capacity)
-        for name in FIELDS:
+        for name in self._layout:
             self._storage[name].assign(entries[name])
         self._size.assign(entries["size"])
         self._cursor.assign(entries["cursor"])
 
-    def _write(self, rows: Mapping[str, tf.Tensor]) -> None:
+    def _slots(self, indices: Any) -> tf.Tensor:
+        """Indices as a tensor, all of them of filled slots."""
+        slots = tf.convert_to_tensor(indices)
+        if slots.shape.rank != 1:
+            raise ShapeError(f"indices has shape {slots.shape.as_list()}, must be [N]")
+        if slots.dtype not in (tf.int32, tf.int64):
+            raise DtypeError(f"indices is {slots.dtype.name}, must be int64 or int32")
+        slots = tf.cast(slots, tf.int64)
+        _require_filled(slots, self._size)
+        return slots
+
+    def _write(self, rows: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """Write rows behind the newest one; the slots of those that were kept."""
         capacity = tf.constant(self.config.capacity, tf.int64)
         count = tf.shape(rows["reward"], out_type=tf.int64)[0]
         kept = tf.minimum(count, capacity)  # two rows for one slot would be written in any order
@@ -86,13 +92,17 @@ class ReplayBuffer:
                 values.scatter_nd_update(slots[:, tf.newaxis], rows[name][count - kept :])
             self._cursor.assign((self._cursor + count) % capacity)
             self._size.assign(tf.minimum(self._size + count, capacity))
+        return slots
 
-    def _checked(self, rows: Mapping[str, Any], *, batched: bool) -> dict[str, tf.Tensor]:
+    def _checked(
+        self, rows: Mapping[str, Any], *, batched: bool, layout: Layout | None = None
+    ) -> dict[str, tf.Tensor]:
         """The fields as tensors of exactly the declared shapes and dtypes, all finite."""
-        tensors = {n: _tensor(v, self._layout.get(n, ((), ""))[1]) for n, v in rows.items()}
+        layout = layout or self._layout
+        tensors = {n: _tensor(v, layout.get(n, ((), ""))[1]) for n, v in rows.items()}
         described = {name: (tuple(t.shape), t.dtype.name) for name, t in tensors.items()}
-        check_fields(described, self._layout, batched=batched)
-        return {name: _require_finite(name, tensors[name]) for name in self._layout}
+        check_fields(described, layout, batched=batched)
+        return {name: _require_finite(name, tensors[name]) for name in layout}
 
 
 def sample_indices(uniforms: Any, size: Any) -> Any:

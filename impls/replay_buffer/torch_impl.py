@@ -10,7 +10,7 @@ import torch
 
 from impls.errors import ConfigError, DtypeError, EmptyBufferError, NonFiniteError, ShapeError
 from impls.replay_buffer.config import (
-    FIELDS,
+    Layout,
     ReplayBufferConfig,
     check_fields,
     check_ring,
@@ -49,13 +49,7 @@ class ReplayBuffer:
 
     def sample(self, indices: Any) -> dict[str, Any]:
         """Copies of the transitions in the given slots."""
-        slots = torch.as_tensor(indices, device=self.device)
-        if slots.ndim != 1:
-            raise ShapeError(f"indices has shape {list(slots.shape)}, must be [N]")
-        if slots.dtype not in (torch.int32, torch.int64):
-            raise DtypeError(f"indices is {_name(slots)}, must be int64 or int32")
-        if not torch.compiler.is_compiling():
-            _require_filled(slots, int(self._size))
+        slots = self._slots(indices)
         return {name: values.index_select(0, slots) for name, values in self._storage.items()}
 
     def state(self) -> dict[str, Any]:
@@ -69,12 +63,24 @@ class ReplayBuffer:
         described = {name: (tuple(t.shape), _name(t)) for name, t in entries.items()}
         check_state(described, self._layout, self.config.capacity)
         check_ring(int(entries["size"]), int(entries["cursor"]), self.config.capacity)
-        for name in FIELDS:
+        for name in self._layout:
             self._storage[name].copy_(entries[name])
         self._size.copy_(entries["size"])
         self._cursor.copy_(entries["cursor"])
 
-    def _write(self, rows: Mapping[str, torch.Tensor]) -> None:
+    def _slots(self, indices: Any) -> torch.Tensor:
+        """Indices as a tensor, all of them of filled slots."""
+        slots = torch.as_tensor(indices, device=self.device)
+        if slots.ndim != 1:
+            raise ShapeError(f"indices has shape {list(slots.shape)}, must be [N]")
+        if slots.dtype not in (torch.int32, torch.int64):
+            raise DtypeError(f"indices is {_name(slots)}, must be int64 or int32")
+        if not torch.compiler.is_compiling():
+            _require_filled(slots, int(self._size))
+        return slots
+
+    def _write(self, rows: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Write rows behind the newest one; the slots of those that were kept."""
         capacity = self.config.capacity
         count = rows["reward"].shape[0]
         kept = min(count, capacity)  # two rows for one slot would be written in any order
@@ -84,16 +90,20 @@ class ReplayBuffer:
             values.index_copy_(0, slots, rows[name][count - kept :])
         self._cursor.copy_((self._cursor + count) % capacity)
         self._size.copy_((self._size + count).clamp(max=capacity))
+        return slots
 
-    def _checked(self, rows: Mapping[str, Any], *, batched: bool) -> dict[str, torch.Tensor]:
+    def _checked(
+        self, rows: Mapping[str, Any], *, batched: bool, layout: Layout | None = None
+    ) -> dict[str, torch.Tensor]:
         """The fields on this device, of exactly the declared shapes and dtypes, all finite."""
-        tensors = {n: _tensor(v, self._layout.get(n, ((), ""))[1]) for n, v in rows.items()}
+        layout = layout or self._layout
+        tensors = {n: _tensor(v, layout.get(n, ((), ""))[1]) for n, v in rows.items()}
         described = {name: (tuple(t.shape), _name(t)) for name, t in tensors.items()}
-        check_fields(described, self._layout, batched=batched)
+        check_fields(described, layout, batched=batched)
         if not torch.compiler.is_compiling():
-            for name in self._layout:
+            for name in layout:
                 _require_finite(name, tensors[name])
-        return {name: tensors[name].to(self.device) for name in self._layout}
+        return {name: tensors[name].to(self.device) for name in layout}
 
 
 def sample_indices(uniforms: Any, size: Any) -> Any:

@@ -137,7 +137,7 @@ UPDATE_CHECKS: tuple[Check, ...] = tuple(
             name="update",
             traces=TRACES,
             dtypes=("float64",),
-            modes=("eager", "compiled", "xla") if case is PENDULUM else ("eager",),
+            modes=("eager", "xla") if case is PENDULUM else ("eager",),
             changes=CHANGES,
             tolerances=COMPOSED,
             expect_zero=BEFORE_FIRST,
@@ -153,12 +153,13 @@ UPDATE_CHECKS: tuple[Check, ...] = tuple(
     )
 )
 
-# float64 runs compiled in the composed check, float32 here: each is compiled once, for one check.
+# torch compiles TD3 in float64, inside of the stream trainer, which runs this learner: compiling
+# takes most of the suite's time, and is done once for each algorithm.
 COMPILED_CHECK = LockstepCheck(
     name="update",
     traces=TRACES,
     dtypes=("float32",),
-    modes=("compiled", "xla"),
+    modes=("xla",),
     changes=CHANGES,
     expect_zero=BEFORE_FIRST,
     **{**PENDULUM.common(), "case": "pendulum-compiled"},

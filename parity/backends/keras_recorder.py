@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from parity import progress
 from parity.backends import to_numpy
 from parity.backends.base import (
     Backend,
@@ -88,6 +89,7 @@ class Recorder:
         if replaced is not None:
             self.calls.append(LayerCall(self._path(layer), kind_of("tf", layer), inputs, None))
             return replaced
+        progress.step(f"layer {self._path(layer, count=False)}")
         calls_before = len(self.calls)
         self._busy = library_class("tf", layer) is not None
         try:

@@ -37,9 +37,10 @@ def steps() -> Iterator[list[KerasStep]]:
     def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
         variables = list(trainable_variables or getattr(self, "_trainable_variables", []))
         step = _before(self, list(grads), variables)
+        rate = _rate(self)
         result = original(self, grads, trainable_variables)
         if step is not None:
-            step.settings = [_settings(self, v) for v in variables]
+            step.settings = [{**_settings(self, v), "learning_rate": rate} for v in variables]
             step.after = [np.array(_value(v)) for v in variables]
             found.append(step)
         return result
@@ -61,6 +62,16 @@ def _before(optimizer: Any, gradients: list[Any], variables: list[Any]) -> Keras
     return KerasStep(optimizer, names, arrays, before, [])
 
 
+def _rate(optimizer: Any) -> float:
+    """The rate of the step that is to come: a schedule has another one afterwards."""
+    try:
+        rate = np.asarray(_value(optimizer.learning_rate))
+    except Exception:  # while a step is traced
+        return 0.0
+    # a float32 variable holds 0.1 as 0.10000000149: the number that was meant is the shorter one
+    return float(str(rate[()])) if rate.dtype == np.float32 else float(rate)
+
+
 def _value(variable: Any) -> Any:
     return keras.ops.convert_to_numpy(variable)
 
@@ -71,9 +82,6 @@ def _settings(optimizer: Any, variable: Any) -> dict[str, Any]:
         for k, v in optimizer.get_config().items()
         if k not in ("name", "learning_rate")
     }
-    rate = np.asarray(_value(optimizer.learning_rate))
-    # a float32 variable holds 0.1 as 0.10000000149: the number that was meant is the shorter one
-    config["learning_rate"] = float(str(rate[()])) if rate.dtype == np.float32 else float(rate)
     try:
         if config.get("weight_decay") and not optimizer._use_weight_decay(variable):
             config["weight_decay"] = None

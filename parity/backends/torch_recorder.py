@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
+from parity import progress
 from parity.backends import to_numpy
 from parity.backends.base import (
     Backend,
@@ -59,6 +60,7 @@ class Recorder:
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
         inputs = [_copied(t) for t in tensors]
         again = _Again(self.backend, self.device, layer, args, kwargs)
+        progress.step(f"layer {self._path(layer, count=False)}")
         calls_before = len(self.calls)
         self._busy = library_class("torch", layer) is not None
         try:
@@ -102,11 +104,13 @@ class Recorder:
             if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
                 leaf.register_hook(arrived(index))
 
-    def _path(self, layer: torch.nn.Module) -> str:
+    def _path(self, layer: torch.nn.Module, *, count: bool = True) -> str:
         kind = kind_of("torch", layer)
         path = self._paths.get(id(layer), f"unregistered/{kind}") or kind
-        self._used[path] = count = self._used.get(path, 0) + 1
-        return path if count == 1 else f"{path}#{count}"
+        number = self._used.get(path, 0) + 1
+        if count:
+            self._used[path] = number
+        return path if number == 1 else f"{path}#{number}"
 
 
 class _Again:

@@ -28,11 +28,14 @@ def rng_for(check: Check) -> np.random.Generator:
 
 
 def cast(array: Any, dtype: str) -> np.ndarray:
-    """Round floating values to float32, then give them ``dtype``; integers become int64."""
+    """Round floating values to float32, then give them ``dtype``; integers become int64.
+
+    uint8 stays: pixels are stored so, and code tells by it whether they are scaled yet.
+    """
     values: np.ndarray = np.asarray(array)
     if values.dtype.kind == "f":
         return values.astype(np.float32).astype(dtype)
-    if values.dtype.kind in "iu":
+    if values.dtype.kind in "iu" and values.dtype != np.uint8:
         return values.astype(np.int64)
     return values
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from parity.component import Check, Recording, Side
 from parity.errors import InvalidInput
 from parity.report import Problem
 from parity.trace import Trace
+
+if TYPE_CHECKING:
+    from parity.recording.sides import StoredSide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,18 +61,34 @@ class ModuleCheck(Check):
             raise InvalidInput(f"{self.label}: layers can be recorded in mode eager only")
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
+        return self._compared(self._recorded(sides))
+
+    def record_against(self, sides: Mapping[str, Side], stored: StoredSide) -> Recording:
+        """As :meth:`record`; the stored side comes first: its layers' inputs feed the others'."""
+        inputs = [cast(array, stored.dtype) for array in self.inputs(rng_for(self))]
+        return self._compared({stored.side: stored.recorded(inputs), **self._recorded(sides)})
+
+    def _recorded(self, sides: Mapping[str, Side]) -> dict[str, Recorded]:
         modules = {
             name: getattr(side.impl, self.name)(self.config, dtype=side.dtype, device=side.device)
             for name, side in sides.items()
         }
         share_weights(modules, self.label, self.case)
         inputs = list(self.inputs(rng_for(self)))
-        recorded = {
+        return {
             name: self._side(side, modules[name], [cast(array, side.dtype) for array in inputs])
             for name, side in sides.items()
         }
+
+    def _compared(self, recorded: dict[str, Recorded]) -> Recording:
+        passes = {
+            name: (replace(own.record, calls=list(own.record.calls)), own.module)
+            for name, own in recorded.items()
+        }
         drop_lone_activations([own.record for own in recorded.values()])
-        return record_traces(recorded)
+        recording = record_traces(recorded)
+        recording.modules = passes
+        return recording
 
     def _side(self, side: Side, module: Any, inputs: list[np.ndarray]) -> Recorded:
         record = side.backend.record_module(

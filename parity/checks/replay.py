@@ -21,7 +21,7 @@ from parity.errors import InvalidInput
 from parity.report import Problem
 from parity.trace import Trace, join
 
-ACTIONS = ("add", "add_batch", "sample", "draw", "reload", "hold")
+ACTIONS = ("add", "add_batch", "sample", "draw", "call", "reload", "hold")
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,28 @@ class Operation:
     Attributes:
         action: ``add`` (one row), ``add_batch`` (rows with a leading axis), ``sample`` (indices),
             ``draw`` (uniform numbers, turned into indices by the check's ``draw`` function and
-            sampled in one step), ``reload`` (the state moves into a new buffer) or ``hold`` (the
-            state and the size are asked for, and looked at after the last operation only: what
-            was handed out must not change with the buffer).
-        values: field -> array for additions; an array for ``sample`` and ``draw``.
+            sampled in one step), ``call`` (any other method, by name), ``reload`` (the state moves
+            into a new buffer) or ``hold`` (the state and the size are asked for, and looked at
+            after the last operation only: what was handed out must not change with the buffer).
+        values: field -> array for additions; an array for ``sample`` and ``draw``; argument ->
+            array for ``call``.
+        method: what ``call`` calls; what it returns, if anything, is recorded.
     """
 
     action: str
     values: Any = None
+    method: str = ""
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:
             raise InvalidInput(f"unknown operation {self.action!r}; known: {', '.join(ACTIONS)}")
+        if bool(self.method) != (self.action == "call"):
+            raise InvalidInput(f"operation {self.action!r} with method {self.method!r}")
+
+    @property
+    def label(self) -> str:
+        """The method that is called, or the action."""
+        return self.method or self.action
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +67,9 @@ class ReplayCheck(Check):
             the way would pass with values that float32 can hold. For float64 runs only.
 
     Entries per operation k: ``<k>/<action>/indices`` and ``<k>/<action>/sample/<field>`` for those
-    that sample, ``<k>/<action>/state/<name>`` for those that change the contents, and at the end
-    ``held/<k>/...`` for what ``hold`` and ``reload`` took from the buffer. In compiled modes
+    that sample, ``<k>/<method>/returned`` for those called by name, ``<k>/<action>/state/<name>``
+    for those that change the contents, and at the end ``held/<k>/...`` for what ``hold`` and
+    ``reload`` took from the buffer. In compiled modes
     every action is compiled once for each set of shapes that it meets.
     """
 
@@ -70,7 +81,7 @@ class ReplayCheck(Check):
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
         operations = self.operations(rng_for(self))
-        if not any(o.action in ("sample", "draw") for o in operations):
+        if not any(o.action in ("sample", "draw", "call") for o in operations):
             raise InvalidInput(f"{self.label}[{self.case}]: nothing is sampled")
         subjects = {name: _Subject(side, self) for name, side in with_eager(sides).items()}
         for subject in subjects.values():
@@ -94,7 +105,7 @@ class _Subject:
         self.held: dict[str, Any] = {}
 
     def perform(self, index: int, operation: Operation) -> None:
-        scope = f"{index}/{operation.action}"
+        scope = f"{index}/{operation.label}"
         if operation.action == "reload":
             state, self.buffer = self.buffer.state(), self._new()
             self.buffer.load_state(state)
@@ -112,7 +123,7 @@ class _Subject:
         since = max((i for i, o in enumerate(operations) if o.action == "reload"), default=-1)
         found = []
         for action, step in self.steps.items():
-            shapes = {_shapes(o.values) for o in operations[since + 1 :] if o.action == action}
+            shapes = {_shapes(o.values) for o in operations[since + 1 :] if o.label == action}
             traces = step.traces()
             if self.side.variant != "eager" and traces > len(shapes):
                 details = {"traces": traces, "declared": len(shapes)}
@@ -120,10 +131,19 @@ class _Subject:
         return found
 
     def _call(self, operation: Operation) -> Any:
-        action, values = operation.action, operation.values
-        if action not in self.steps:
-            self.steps[action] = make_step(self.side, getattr(self, f"_{action}"))
-        return self.steps[action].call(self._tensors(values))
+        name, values = operation.label, operation.values
+        if name not in self.steps:
+            own = operation.action != "call"
+            function = getattr(self, f"_{name}") if own else self._method(name)
+            self.steps[name] = make_step(self.side, function)
+        return self.steps[name].call(self._tensors(values))
+
+    def _method(self, name: str) -> Any:
+        def call(arguments: Any) -> Any:
+            returned = getattr(self.buffer, name)(**arguments)
+            return {} if returned is None else {"returned": returned}
+
+        return call
 
     def _tensors(self, values: Any) -> Any:
         if isinstance(values, Mapping):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from parity.component import Check, Recording, Side
 from parity.errors import InvalidInput
 from parity.report import Entry, Problem, Report, build_report
 from parity.trace import Trace, join
+
+if TYPE_CHECKING:
+    from parity.recording.sides import StoredSide
 
 #: side -> entry name -> what the environment or the policy itself answered there.
 Answers = Mapping[str, Mapping[str, np.ndarray]]
@@ -73,6 +76,29 @@ class RolloutCheck(Check):
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
         """Step all sides together, so that one can force the others."""
+        loops = self._loops(sides, None)
+        return self._parted(
+            {name: loop.trace for name, loop in loops.items()},
+            {name: loop.answers for name, loop in loops.items()},
+            _dtype(sides),
+        )
+
+    def record_against(self, sides: Mapping[str, Side], stored: StoredSide) -> Recording:
+        """As :meth:`record`; the stored side comes first, and forces the others in its place."""
+        loops = self._loops(sides, stored.traces[stored.side])
+        return self._parted(
+            {**stored.traces, **{name: loop.trace for name, loop in loops.items()}},
+            {**stored.answers, **{name: loop.answers for name, loop in loops.items()}},
+            _dtype(sides),
+        )
+
+    def _parted(
+        self, traces: dict[str, Trace], answers: dict[str, dict[str, Any]], dtype: str
+    ) -> Recording:
+        return Recording(traces, find_parted(self, traces, answers, dtype), answers=answers)
+
+    def _loops(self, sides: Mapping[str, Side], lead: Trace | None) -> dict[str, _Loop]:
+        """Every side's loop, all steps done; ``lead`` was recorded before and goes first."""
         if self.steps < 1:
             raise InvalidInput(f"steps={self.steps}: a rollout has at least one step")
         draws = self._draws()
@@ -84,13 +110,11 @@ class RolloutCheck(Check):
                 opened.append(environment)
                 loops[name] = _Loop.of(self, side, environment, self.make_policy(side), name)
             for step in range(self.steps):
-                self._step(step, loops, None if draws is None else draws[step])
+                self._step(step, loops, None if draws is None else draws[step], lead)
         finally:
             for environment in opened:
                 environment.close()
-        traces = {name: loop.trace for name, loop in loops.items()}
-        answers = {name: loop.answers for name, loop in loops.items()}
-        return Recording(traces, find_parted(self, traces, answers, _dtype(sides)))
+        return loops
 
     def _draws(self) -> np.ndarray | None:
         if self.noise is None:
@@ -100,9 +124,19 @@ class RolloutCheck(Check):
             raise InvalidInput(f"noise has shape {draws.shape}, expected {self.steps} rows of it")
         return draws
 
-    def _step(self, step: int, loops: Mapping[str, _Loop], draw: np.ndarray | None) -> None:
-        seen = np.array(to_numpy(next(iter(loops.values())).stepper.observation))
+    def _step(
+        self,
+        step: int,
+        loops: Mapping[str, _Loop],
+        draw: np.ndarray | None,
+        lead: Trace | None = None,
+    ) -> None:
         forced: np.ndarray | None = None
+        if lead is None:
+            seen = np.array(to_numpy(next(iter(loops.values())).stepper.observation))
+        else:
+            seen = lead[join("step", str(step), "observation")]
+            forced = lead[join("step", str(step), "action")]
         for loop in loops.values():
             noise = None if draw is None else cast(draw, loop.side.dtype)
             loop.begin(step)
@@ -145,10 +179,24 @@ class EnvironmentCheck(Check):
 
     def record(self, sides: Mapping[str, Side]) -> Recording:
         """Run each environment on its own."""
+        return self._run(dict(zip(self.environments, cycle(sides.values()), strict=False)))
+
+    def record_against(self, sides: Mapping[str, Side], stored: StoredSide) -> Recording:
+        """As :meth:`record`: the stored side has run the first environment, the others run on."""
+        mine = cycle([stored.side, *sides])
+        turns = dict(zip(self.environments, mine, strict=False))
+        here = self._run({n: sides[side] for n, side in turns.items() if side in sides})
+        traces = {n: here.traces.get(n) or stored.traces[n] for n in self.environments}
+        answers = {n: here.answers.get(n) or stored.answers[n] for n in self.environments}
+        problems = find_parted(self, traces, answers, _dtype(sides))
+        return Recording(traces, problems, answers=answers)
+
+    def _run(self, steppers: Mapping[str, Side]) -> Recording:
+        """Step the environments of these names, each by the loop of its side."""
         traces: dict[str, Trace] = {}
         answers: dict[str, dict[str, np.ndarray]] = {}
-        steppers = cycle(sides.values())
-        for (name, make), side in zip(self.environments.items(), steppers, strict=False):
+        for name, side in steppers.items():
+            make = self.environments[name]
             environment = WatchedEnvironment(make(), self.random_state)
             try:
                 loop = _Loop.of(self, side, environment, None, name)
@@ -158,7 +206,9 @@ class EnvironmentCheck(Check):
             finally:
                 environment.close()
             traces[name], answers[name] = loop.trace, loop.answers
-        return Recording(traces, find_parted(self, traces, answers, _dtype(sides)))
+        dtype = _dtype({side.name: side for side in steppers.values()})
+        found = find_parted(self, traces, answers, dtype) if len(traces) > 1 else []
+        return Recording(traces, found, answers=answers)
 
 
 def find_parted(
@@ -266,4 +316,4 @@ class _Loop:
 
 
 def _dtype(sides: Mapping[str, Side]) -> str:
-    return next(side.dtype for side in sides.values() if not side.is_reference)
+    return next((s.dtype for s in sides.values() if not s.is_reference), "float64")

@@ -21,6 +21,7 @@ from parity.verdict import Verdict
 
 SIDES = ("torch", "tf")
 WEIGHTS = ("copy", "keep")
+OPTIMIZER_STEPS = 5
 
 
 def check(
@@ -29,26 +30,33 @@ def check(
     inputs: Any = None,
     *,
     training: bool = False,
-    steps: int = 5,
+    steps: int | None = None,
     transfer: str = "copy",
     names: Mapping[str, str] | None = None,
     seed: int = 0,
     search: int = 0,
+    environment: Any = None,
 ) -> Report:
     """Compare a PyTorch side and a TensorFlow side, layer by layer, in float32 and float64.
 
     Args:
-        torch, tf: modules, callables, zero-argument factories of these, or strings such as
-            ``"file.py:name"``. Their order does not matter where the objects tell which is which.
+        torch, tf: modules, callables, optimizers, environments, agents, zero-argument factories
+            of these, or strings such as ``"file.py:name"``. Their order does not matter where the
+            objects tell which is which. A side may be the path of a recording (``parity.record``):
+            then its inputs, mode and seed are used, and only the other side runs.
         inputs: an array, a sequence or a mapping of arrays, in torch's order of axes; or
             ``{"torch": ..., "tf": ...}`` where the two sides take different ones.
         training: run in training mode (statistics of the batch, dropout).
-        steps: how many steps two optimizers take; their ``inputs``, if any, are the parameters.
+        steps: how many steps two optimizers take (5 where None), their ``inputs``, if any, being
+            the parameters; or two environments (None: enough to reach the time limit), their
+            ``inputs``, if any, being the actions.
         transfer: ``copy`` gives the tf side torch's weights; ``keep`` compares the sides with the
             weights that they have.
         names: torch layer -> tf layer, for layers that cannot be paired without doubt.
         search: where the sides agree on the inputs, try so many others of their kind (zeros, ties,
             bounds, extreme scales, sizes); what is found is shrunk and reported in their place.
+        environment: where the sides are agents: an environment, a factory of one, a name such as
+            ``"file.py:make"``, or an id of gymnasium such as ``"CartPole-v1"``.
 
     Returns:
         The report; ``report.subject`` holds the pairing and the layers at fault.
@@ -59,7 +67,9 @@ def check(
     """
     if transfer not in WEIGHTS:
         raise InvalidInput(f"transfer={transfer!r}: choose {' or '.join(WEIGHTS)}")
-    pair = sides(torch, tf)
+    recordings, pair = _sides(torch, tf)
+    if environment is not None or "agent" in {s.kind for s in pair.values()}:
+        return _agents(pair, environment, steps=steps, transfer=transfer, seed=seed)
     arrays = None if inputs is None else _inputs(inputs)
     options: dict[str, Any] = {
         "training": training,
@@ -68,10 +78,31 @@ def check(
         "names": names,
         "seed": seed,
     }
+    if recordings:
+        from parity.recording.reading import agreed
+
+        if search:
+            raise InvalidInput("a search runs both sides on other inputs; one is a recording here")
+        arrays = agreed(recordings, arrays, options)
     report = _checked(pair, arrays, **options)
     if search and arrays is not None and pair["torch"].kind != "optimizer":
         report = _searched(report, pair, arrays, search, options)
     return report
+
+
+def _agents(pair: Mapping[str, Subject], environment: Any, **options: Any) -> Report:
+    if environment is None:
+        labels = " and ".join(subject.label for subject in pair.values())
+        raise InvalidInput(
+            f"{labels}: agents need an environment to act in: --env CartPole-v1, or "
+            "--env file.py:make_env (environment= in Python)"
+        )
+    wrong = [s for s in pair.values() if s.kind not in ("agent", "module", "function")]
+    if wrong:
+        raise InvalidInput(f"{wrong[0].label} is a {wrong[0].kind}, not an agent")
+    from parity.debug.agents import check_agents
+
+    return check_agents(pair, environment, **options)
 
 
 def _searched(
@@ -105,7 +136,7 @@ def _checked(
     arrays: Mapping[str, Mapping[str, np.ndarray]] | None,
     *,
     training: bool,
-    steps: int,
+    steps: int | None,
     transfer: str,
     names: Mapping[str, str] | None,
     seed: int,
@@ -113,13 +144,26 @@ def _checked(
     if all(subject.kind == "module" for subject in pair.values()) and arrays is not None:
         if not arrays["torch"]:
             raise InvalidInput("no inputs; a check on nothing proves nothing")
+        for name, array in (*arrays["torch"].items(), *arrays["tf"].items()):
+            if not array.size:
+                raise InvalidInput(
+                    f"input {name!r} is empty, its shape is {array.shape}; an empty batch agrees "
+                    "with anything: give it at least one row"
+                )
         from parity.debug.module_check import check_modules
 
         return check_modules(
             pair, arrays, training=training, transfer=transfer, names=names, seed=seed
         )
+    if pair["torch"].kind == "environment":
+        from parity.debug.environments import check_environments
+
+        given = None if arrays is None else arrays["torch"]
+        return check_environments(pair, given, steps=steps, seed=seed)
     if pair["torch"].kind == "optimizer":
         from parity.debug.optimizers import check_optimizers
+
+        steps = OPTIMIZER_STEPS if steps is None else steps
 
         given = None if arrays is None else arrays["torch"]
         return check_optimizers(pair, given, steps=steps, seed=seed)
@@ -132,17 +176,83 @@ def _checked(
         arrays = _inputs([])
     from parity.debug.functions import check_functions
 
-    return check_functions(pair, arrays, seed=seed)
+    try:
+        return check_functions(pair, arrays, seed=seed)
+    except InvalidInput as error:
+        hint = _factory_hint(pair)
+        raise InvalidInput(f"{error}{hint}") from error
+
+
+def _factory_hint(pair: Mapping[str, Subject]) -> str:
+    """Beside a module, a function that fails may be a factory that takes arguments."""
+    import inspect
+
+    if {subject.kind for subject in pair.values()} != {"module", "function"}:
+        return ""
+    maker = next(subject for subject in pair.values() if subject.kind == "function")
+    try:
+        needed = [
+            p.name
+            for p in inspect.signature(maker.value).parameters.values()
+            if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        return ""
+    name = maker.label.rpartition(":")[2]
+    return (
+        f"\nIf {name} makes a model, name a function without arguments: "
+        f"make = lambda: {name}({', '.join(f'{n}=...' for n in needed)})"
+    )
 
 
 def sides(first: Any, second: Any) -> dict[str, Subject]:
     """Both subjects, told apart by what they are; torch's package is imported before TensorFlow."""
-    if find_spec("torch") is not None:
+    return _sides(first, second)[1]
+
+
+def _sides(first: Any, second: Any) -> tuple[dict[str, Any], dict[str, Subject]]:
+    """The recordings among them by side, and both subjects."""
+    recordings = _recordings(first, second)
+    if "torch" not in recordings and find_spec("torch") is not None:
         import torch  # noqa: F401
-    subjects = [
-        resolve(load(given), given) if isinstance(given, str) else resolve(given, label)
-        for given, label in ((first, "torch"), (second, "tf"))
-    ]
+    subjects = []
+    for given, label in ((first, "torch"), (second, "tf")):
+        stored = next((r for r in recordings.values() if r.label == str(given)), None)
+        if stored is not None:
+            subjects.append(stored.subject)
+        elif isinstance(given, str):
+            subjects.append(resolve(load(given), given))
+        else:
+            subjects.append(resolve(given, label))
+    return recordings, _told_apart(subjects)
+
+
+def _recordings(first: Any, second: Any) -> dict[str, Any]:
+    """The sides that are files, by side.
+
+    Raises:
+        InvalidInput: both are of one framework, or a file is none of ours.
+    """
+    from parity.recording.reading import is_recording, read_recording
+
+    found: dict[str, Any] = {}
+    for given in (first, second):
+        if not is_recording(given):
+            continue
+        recording = read_recording(given)
+        side = str(recording.subject.side)
+        if side in found:
+            raise InvalidInput(
+                f"{found[side].label} and {recording.label} are both {side}: "
+                "a check needs one side of each framework"
+            )
+        found[side] = recording
+    return found
+
+
+def _told_apart(subjects: list[Subject]) -> dict[str, Subject]:
+    from parity.debug.modules import is_recorded
+
     found = [s.side for s in subjects]
     if found[0] is not None and found[0] == found[1]:
         raise InvalidInput(
@@ -153,11 +263,36 @@ def sides(first: Any, second: Any) -> dict[str, Subject]:
         subjects.reverse()
     if {s.kind for s in subjects} == {"function", "optimizer"}:
         # params -> optimizer is a function until it meets an optimizer
+        _refuse_recorded_function(subjects)
         subjects = [replace(s, kind="optimizer") for s in subjects]
-    if {s.kind for s in subjects} not in ({"module", "function"}, {subjects[0].kind}):
+    for one, other in (subjects, subjects[::-1]):
+        if other.kind == "function" and is_recorded(one.value):
+            raise InvalidInput(
+                f"{one.label} was recorded as a module and {other.label} is a function: record "
+                "it again with --as-function (as_function= in Python)"
+            )
+    kinds_ = {s.kind for s in subjects}
+    if len(kinds_) > 1 and not kinds_ <= {"module", "function", "agent"}:
         kinds = [f"{s.label} is a {s.kind}" for s in subjects]
         raise InvalidInput(f"{' and '.join(kinds)}: give two of the same kind")
     return dict(zip(SIDES, subjects, strict=True))
+
+
+def _refuse_recorded_function(subjects: list[Subject]) -> None:
+    from parity.recording.functions import RecordedFunction
+
+    if any(isinstance(s.value, RecordedFunction) for s in subjects):
+        kinds = [f"{s.label} is a {s.kind}" for s in subjects]
+        raise InvalidInput(f"{' and '.join(kinds)}: give two of the same kind")
+
+
+def as_optimizer(subject: Subject) -> Subject:
+    """A function of a list of parameters that makes an optimizer is one, seen alone too."""
+    if subject.kind != "function" or subject.side != "torch" or find_spec("torch") is None:
+        return subject
+    from parity.debug.optimizers import makes_optimizer
+
+    return replace(subject, kind="optimizer") if makes_optimizer(subject.value) else subject
 
 
 def _inputs(inputs: Any) -> dict[str, dict[str, np.ndarray]]:

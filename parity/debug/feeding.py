@@ -93,3 +93,17 @@ def _as_declared(array: np.ndarray, shape: Any) -> np.ndarray:
         if _fits(moved, shape):
             return moved
     return array
+
+
+def torch_choices(
+    inputs: Sequence[np.ndarray], calls: Sequence[LayerCall]
+) -> Iterator[list[np.ndarray]]:
+    """A tf side's inputs as the torch module may want them, likeliest first.
+
+    Args:
+        calls: tf's recorded calls.
+    """
+    last = any(getattr(call.layer, "data_format", None) == "channels_last" for call in calls)
+    orders = [axes.SAME, axes.CHANNELS_LAST, axes.TIME_SECOND]
+    for order in [axes.CHANNELS_LAST, *orders] if last else orders:
+        yield [axes.to_torch(a, order) if a.ndim >= 3 else a for a in inputs]

@@ -34,6 +34,8 @@ def forced_run(
     Args:
         only_code: paired layers do not run at all, as far as their output is known.
     """
+    if modules.is_recorded(pair.modules["tf"]):
+        return None
     from parity.backends import get_backend
     from parity.backends.keras_recorder import forced_call
 

@@ -55,7 +55,7 @@ def check_functions(
     Raises:
         InvalidInput: a side refuses the inputs.
     """
-    callers = {side: Caller(subjects[side], side, seed) for side in SIDES}
+    callers = {side: _caller(subjects[side], side, seed, inputs[side]) for side in SIDES}
     callers["tf"].swapped = _target_first(subjects)
     base = _base(callers, inputs)
     wide, missing = _wide(callers, inputs, base)
@@ -80,6 +80,15 @@ def check_functions(
 
         report = explain_functions(report, callers, inputs, base, wide)
     return report
+
+
+def _caller(subject: Subject, side: str, seed: int, inputs: Mapping[str, np.ndarray]) -> Caller:
+    """What calls a side; a recorded one answers to the inputs that it was recorded with."""
+    from parity.recording.functions import RecordedCaller, RecordedFunction
+
+    if isinstance(subject.value, RecordedFunction):
+        return RecordedCaller(subject, side, seed, inputs=inputs)
+    return Caller(subject, side, seed)
 
 
 def _base(callers: Mapping[str, Caller], inputs: Inputs) -> Run:

@@ -111,7 +111,7 @@ def _find(
     flat = value.array.reshape(-1).astype(np.float64)
     finite = flat[np.isfinite(flat)]
     bound = explained_bound(dtype, float(np.abs(finite).max()) if finite.size else 1.0)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         for mine, rows in ((flat, plain), (np.sort(flat), ordered)):
             close = np.isclose(rows, mine, rtol=0.0, atol=bound, equal_nan=True).all(axis=1)
             if close.any():
@@ -124,7 +124,8 @@ def _multiple(
     flat: np.ndarray, rows: np.ndarray, indices: Sequence[int], bound: float
 ) -> tuple[int, float] | None:
     """The first row that is this value times one number; scalars are multiples of anything."""
-    norm = float(flat @ flat)
+    with np.errstate(over="ignore"):  # infinite, and refused below
+        norm = float(flat @ flat)
     if flat.size < 2 or not np.isfinite(norm) or norm == 0.0:
         return None
     factors = rows @ flat / norm

@@ -139,9 +139,14 @@ def _backward(pair: Pair, match: Match) -> Fault | None:
         return None
     try:
         with modules.unmoved([torch.layer, tf.layer]):
-            left = torch.replay_gradients(torch.inputs, given)
-            moved = axes.to_tf(given, match.order).astype(tf.output.dtype)
-            right = tf.replay_gradients(modules.torch_inputs(match), moved)
+            if modules.is_recorded(pair.modules["tf"]):
+                weight = _moved(given, tf.output_gradient, match.order).astype(torch.output.dtype)
+                left = torch.replay_gradients(tf_inputs(match), weight)
+                right = tf.replay_gradients(tf.inputs, tf.output_gradient)
+            else:
+                left = torch.replay_gradients(torch.inputs, given)
+                moved = axes.to_tf(given, match.order).astype(tf.output.dtype)
+                right = tf.replay_gradients(modules.torch_inputs(match), moved)
     except Exception:  # a layer that refuses is no evidence
         return None
     pairs = [
@@ -209,8 +214,48 @@ def _compare(name: str, left: Any, right: Any, dtype: str) -> Difference:
 
 def _own(pair: Pair, match: Match) -> tuple[Difference | None, tuple[Any, Any]]:
     """The layer's own error, fed with its partner's input."""
+    if modules.is_recorded(pair.modules["tf"]):
+        return _own_of_torch(pair, match)
     made = modules.local(pair, match)
     return (None, (None, None)) if made is None else _against(match, made, pair.dtype)
+
+
+def _own_of_torch(pair: Pair, match: Match) -> tuple[Difference | None, tuple[Any, Any]]:
+    """The same where the tf side cannot run: torch's layer is fed with tf's recorded input."""
+    worst: Difference | None = None
+    arrays: tuple[Any, Any] = (None, None)
+    for left, right in torch_on_recorded(match) or ():
+        d = _compare(match.path, left, right, pair.dtype)
+        if worst is None or (worst.agrees and not d.agrees):
+            worst, arrays = d, (left, right)
+    return worst, arrays
+
+
+def torch_on_recorded(match: Match) -> list[tuple[Any, Any]] | None:
+    """What torch's layers make of tf's recorded inputs, beside tf's outputs; None: they refuse."""
+    made = modules.replay(match.torch, tf_inputs(match))
+    if made is None:
+        return None
+    call = replace(match.torch[-1], output=made)
+    return [
+        (value.torch, _moved(value.torch, value.tf, match.order))
+        for value in values.outputs(call, match.tf[-1])
+        if value.torch is not None and value.tf is not None
+    ]
+
+
+def tf_inputs(match: Match) -> list[np.ndarray]:
+    """What torch's layer is to be fed with: tf's recorded inputs, in torch's order of axes."""
+    own = match.torch[0].inputs
+    given = [np.array(a) for a in own]
+    for value in match.inputs():
+        place = next((i for i, a in enumerate(own) if a is value.torch), None)
+        if place is None or value.tf is None:
+            continue
+        moved = axes.to_torch(np.asarray(value.tf), match.input_order)
+        if moved.shape == given[place].shape:
+            given[place] = moved.astype(given[place].dtype)
+    return given
 
 
 def _against(match: Match, made: Any, dtype: str) -> tuple[Difference | None, tuple[Any, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from parity import weights
+from parity import progress, weights
 from parity.backends import get_backend
 from parity.backends.base import LayerCall, ModuleRecord
 from parity.checks import Cotangents, seeded
@@ -42,9 +42,12 @@ class Pair:
             weigh = cotangents(seed)
             if side == "tf":
                 weigh = _ordered(weigh, self.records["torch"], last_order)
+            elif is_recorded(self.modules["tf"]):
+                weigh = _ordered_back(weigh, self.modules["tf"].record, last_order)
             with without_dropout(self.modules[side], side, self.training):
-                self.records[side] = get_backend(side).record_module(
+                self.records[side] = record_pass(
                     self.modules[side],
+                    side,
                     [typed(a, self.dtype) for a in self.inputs[side]],
                     cotangents=weigh,
                     dtype=self.dtype,
@@ -85,10 +88,38 @@ def _ordered(weigh: Cotangents, record: ModuleRecord, last_order: str) -> Cotang
     return cotangent
 
 
+def _ordered_back(weigh: Cotangents, record: ModuleRecord, last_order: str) -> Cotangents:
+    """The output weights of a tf side that was recorded alone, in torch's order of axes."""
+    given = {path: np.shape(a) for path, a in flatten(record.output)}
+    shapes: Iterator[tuple[int, ...]] = iter(list(given.values()))
+
+    def cotangent(path: str, shape: tuple[int, ...]) -> np.ndarray:
+        following = next(shapes, shape)
+        theirs = given.get(path, following) if len(given) > 1 else following
+        order = axes.choose(shape, theirs, said=None, carried=last_order)
+        moved = axes.to_torch(weigh(path, theirs), order)
+        return moved if moved.shape == shape else weigh(path, shape)
+
+    return cotangent
+
+
+def is_recorded(module: Any) -> bool:
+    """Whether a module stands for one that was recorded elsewhere."""
+    return hasattr(module, "parity_slots") and hasattr(module, "record_module")
+
+
+def record_pass(module: Any, side: str, inputs: Sequence[np.ndarray], **options: Any) -> Any:
+    """A forward and backward pass; a recorded module answers with its own."""
+    if is_recorded(module):
+        return module.record_module(inputs, **options)
+    progress.step(f"{side} module, pass in {options['dtype']}")
+    return get_backend(side).record_module(module, inputs, **options)
+
+
 @contextmanager
 def without_dropout(module: Any, side: str, training: bool) -> Iterator[None]:
     """Dropout draws other masks on each side: in training mode it is left out of both."""
-    if not training:
+    if not training or is_recorded(module):
         yield
         return
     rates: list[tuple[Any, str, Any]] = []

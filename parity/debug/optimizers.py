@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from parity import progress
 from parity.checks import seeded
 from parity.debug.precision import float64_policy
 from parity.debug.subjects import Subject, describe
@@ -67,7 +68,10 @@ def _causes(steps_taken: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     from parity.diagnose.optimizers import explanations, facts_of
     from parity.diagnose.wording import fix_of, text_of
 
-    for torch, tf, found in explanations(steps_taken["torch"], steps_taken["tf"], "float64"):
+    known = list(explanations(steps_taken["torch"], steps_taken["tf"], "float64"))
+    if not known:
+        yield from _handwritten(steps_taken)
+    for torch, tf, found in known:
         for part in found.parts:
             facts = facts_of(part, torch, tf)
             yield {
@@ -79,6 +83,43 @@ def _causes(steps_taken: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
                 "docs": CAUSES[part.cause].link,
                 "alternatives": [],
             }
+
+
+def _handwritten(steps_taken: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """An optimizer of the user's own class: which change to torch's would do what it does."""
+    from parity.diagnose.causes import CAUSES
+    from parity.diagnose.optimizers import CAUSES as NAMES
+    from parity.diagnose.optimizers import trainings
+    from parity.diagnose.ordering import variant
+    from parity.diagnose.wording import fix_of, text_of
+
+    for training in trainings(steps_taken["torch"], "torch")[:1]:
+        steps = steps_taken["tf"]
+        wanted = {(k, i): a for k, step in enumerate(steps) for i, a in enumerate(step.after)}
+        numbers = [
+            float(v) for step in steps[:1] for v in {**step.settings[0], **_own(step)}.values()
+            if isinstance(v, (int, float)) and not isinstance(v, bool)
+        ]  # fmt: skip
+        found = variant(training, wanted, numbers, "float64") if wanted else None
+        for name, (old, new) in (found[0] if found is not None else {}).items():
+            kind = type(steps[0].optimizer).__name__
+            facts = {"setting": name, "torch": old, "tf": new, "torch_kind": training.kind,
+                     "tf_kind": f"the class {kind}"}  # fmt: skip
+            yield {
+                "cause": NAMES[name],
+                "text": text_of(NAMES[name], facts),
+                "before": max(float(np.max(np.abs(a - training.after[k][i])))
+                              for (k, i), a in wanted.items()),
+                "after": found[1] if found is not None else 0.0,
+                "fix": fix_of(NAMES[name], facts),
+                "docs": CAUSES[NAMES[name]].link,
+                "alternatives": [],
+            }  # fmt: skip
+
+
+def _own(step: Any) -> dict[str, Any]:
+    """Numbers that the user's class keeps."""
+    return {k: v for k, v in vars(step.optimizer).items() if not k.startswith("_")}
 
 
 def default_parameters(seed: int) -> dict[str, np.ndarray]:
@@ -106,20 +147,44 @@ def _run(
     gradients: list[dict[str, np.ndarray]],
     dtype: str,
 ) -> tuple[Report, dict[str, list[Any]]]:
-    from parity.backends import keras_steps, torch_intercept
-
-    cast = [{n: _typed(g, dtype) for n, g in step.items()} for step in gradients]
-    first = {n: _typed(v, dtype) for n, v in start.items()}
-    with torch_intercept.intercept() as seen:
-        traces = {"torch": _guarded(_torch, subjects["torch"], first, cast)}
-    # Keras takes Python numbers through float32, which a float64 run must not
-    exact = float64_policy(subjects["tf"].value) if dtype == "float64" else nullcontext()
-    with keras_steps.steps() as taken, exact:
-        traces["tf"] = _guarded(_tf, subjects["tf"], first, cast)
+    traces, steps_taken = {}, {}
+    for side in ("torch", "tf"):
+        traces[side], steps_taken[side] = run_side(subjects[side], start, gradients, dtype)
     common = [n for n in traces["torch"] if n in traces["tf"]]
     shared = {s: Trace({n: t[n] for n in common}, side=s) for s, t in traces.items()}
     report = build_report(shared, expect_zero=("*/slot/*",), dtype=dtype, subject={"dtype": dtype})
-    return report, {"torch": seen.steps, "tf": taken}
+    return report, steps_taken
+
+
+def run_side(
+    subject: Subject,
+    start: Mapping[str, np.ndarray],
+    gradients: list[dict[str, np.ndarray]],
+    dtype: str,
+) -> tuple[Trace, list[Any]]:
+    """Step one side's optimizer; what it made, and the steps as they were taken.
+
+    A recorded one answers with its recording.
+    """
+    from parity.recording.optimizers import RecordedOptimizer
+
+    if isinstance(subject.value, RecordedOptimizer):
+        trace, recorded = subject.value.run(dtype)
+        return trace, list(recorded)
+    progress.step(f"{subject.side} optimizer, {len(gradients)} steps in {dtype}")
+    cast = [{n: _typed(g, dtype) for n, g in step.items()} for step in gradients]
+    first = {n: _typed(v, dtype) for n, v in start.items()}
+    if subject.side == "torch":
+        from parity.backends import torch_intercept
+
+        with torch_intercept.intercept() as seen:
+            return _guarded(_torch, subject, first, cast), seen.steps
+    from parity.backends import keras_steps
+
+    # Keras takes Python numbers through float32, which a float64 run must not
+    exact = float64_policy(subject.value) if dtype == "float64" else nullcontext()
+    with keras_steps.steps() as taken, exact:
+        return _guarded(_tf, subject, first, cast), taken
 
 
 def _guarded(
@@ -157,6 +222,18 @@ def _torch(
                     trace.add(f"step/{number}/slot/{slot}/{name}", state[slot])
             trace.add(f"step/{number}/param/{name}", parameter)
     return trace
+
+
+def makes_optimizer(function: Callable[..., Any]) -> bool:
+    """Whether a function of one argument, given a list of parameters, returns an optimizer."""
+    import torch
+
+    try:
+        inspect.signature(function).bind(None)
+        made = function([torch.nn.Parameter(torch.zeros(2))])
+    except Exception:  # a function of something else
+        return False
+    return isinstance(made[0] if isinstance(made, tuple) and made else made, torch.optim.Optimizer)
 
 
 def torch_optimizer(subject: Subject, parameters: list[Any]) -> tuple[Any, Any]:

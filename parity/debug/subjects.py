@@ -28,7 +28,7 @@ class Subject:
     Attributes:
         label: how the user named it.
         side: ``torch`` or ``tf``; None where nothing about the object tells.
-        kind: ``module``, ``function`` or ``optimizer``.
+        kind: ``module``, ``function``, ``optimizer``, ``environment`` or ``agent``.
         value: the object.
         factory: makes a fresh one; None where the user gave the object itself.
     """
@@ -48,7 +48,10 @@ def load(target: str) -> Any:
     """
     path, separator, name = target.rpartition(":")
     if not separator or not path or not name:
-        raise InvalidInput(f"{target!r}: name a side as file.py:name or package.module:name")
+        example = f", e.g. {target}:make_model" if target.endswith(".py") else ""
+        raise InvalidInput(
+            f"{target!r}: name a side as file.py:name or package.module:name{example}"
+        )
     module = _load_file(Path(path)) if path.endswith(".py") else _load_module(path)
     value: Any = module
     for part in name.split("."):
@@ -66,7 +69,7 @@ def resolve(value: Any, label: str) -> Subject:
     """
     known = classify(value)
     if known is not None:
-        return Subject(label, known[0], known[1], value)
+        return Subject(label, known[0] or _inside(value, known[1]), known[1], value)
     if not callable(value):
         raise InvalidInput(
             f"{label}: a {type(value).__name__} is neither a module, an optimizer nor a callable"
@@ -76,7 +79,8 @@ def resolve(value: Any, label: str) -> Subject:
     made = call_factory(value, label)
     known = classify(made)
     if known is not None:
-        return Subject(label, known[0], known[1], made, value)
+        side = known[0] or _inside(made, known[1]) or framework_of(value)
+        return Subject(label, side, known[1], made, value)
     if callable(made):
         side = framework_of(made) or framework_of(value)
         return Subject(label, side, "function", made, value)
@@ -86,6 +90,13 @@ def resolve(value: Any, label: str) -> Subject:
         f"{label}: the factory returned a {type(made).__name__}; it should return a module, an "
         "optimizer or a callable"
     )
+
+
+def _inside(value: Any, kind: str) -> str | None:
+    """The framework of the networks that an agent holds."""
+    from parity.debug.acting import side_of
+
+    return side_of(value) if kind == "agent" else None
 
 
 def _holds_numbers(made: Any) -> bool:
@@ -103,12 +114,12 @@ def call_factory(factory: Callable[[], Any], label: str) -> Any:
     """Call it; its own exception becomes one line that says where it was raised."""
     try:
         return factory()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidInput(f"{label}: the factory raised {describe(error)}") from error
 
 
-def classify(value: Any) -> tuple[str, str] | None:
-    """``(side, kind)`` of modules and optimizers; None for anything else."""
+def classify(value: Any) -> tuple[str | None, str] | None:
+    """``(side, kind)`` of what a check knows; None for anything else, such as a function."""
     torch = sys.modules.get("torch")
     if torch is not None:
         if isinstance(value, torch.nn.Module):
@@ -126,7 +137,12 @@ def classify(value: Any) -> tuple[str, str] | None:
     tf = sys.modules.get("tensorflow")
     if tf is not None and isinstance(value, tf.Module) and callable(value):
         return "tf", "module"
-    return None
+    from parity.debug.acting import has_method
+    from parity.debug.stepping import is_environment
+
+    if is_environment(value):
+        return None, "environment"
+    return (None, "agent") if has_method(value) else None
 
 
 def framework_of(function: Callable[..., Any]) -> str | None:
@@ -205,7 +221,7 @@ def takes_nothing(value: Any) -> bool:
 
 def _load_file(path: Path) -> types.ModuleType:
     if not path.is_file():
-        raise InvalidInput(f"{path}: no such file")
+        raise InvalidInput(f"{path}: no such file{_near_file(path)}")
     path = path.resolve()
     name = f"_parity_subject_{path.stem}_{abs(hash(str(path))):x}"
     if name in sys.modules:
@@ -218,7 +234,7 @@ def _load_file(path: Path) -> types.ModuleType:
     sys.path.insert(0, str(path.parent))  # so that the file can import its neighbours
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
         raise InvalidInput(f"{path}: importing it raised {describe(error)}") from error
     finally:
@@ -232,23 +248,46 @@ def _load_module(name: str) -> types.ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise InvalidInput(f"{name}: no module named {error.name!r}") from None
-    except Exception as error:
+        raise InvalidInput(
+            f"{name}: no module named {error.name!r}{_near_module(str(error.name))}"
+        ) from None
+    except (Exception, SystemExit) as error:
         raise InvalidInput(f"{name}: importing it raised {describe(error)}") from error
 
 
 def describe(error: BaseException) -> str:
     """``ValueError: text (file.py:12)``: the user's own line, not one of a library."""
     place = ""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"SyntaxError: {error.msg} ({Path(error.filename).name}:{error.lineno})"
     for frame in inspect.getinnerframes(error.__traceback__) if error.__traceback__ else ():
-        if "site-packages" not in frame.filename and "/parity/" not in frame.filename:
+        if not any(part in frame.filename for part in ("site-packages", "/parity/", "<frozen")):
             place = f" ({Path(frame.filename).name}:{frame.lineno})"
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0] if text else ''}{place}"
 
 
 def _near(name: str, owner: Any) -> str:
+    return _suggested(name, [n for n in dir(owner) if not n.startswith("_")])
+
+
+def _near_file(path: Path) -> str:
+    folder = path.parent
+    names = [p.name for p in folder.glob("*.py")] if folder.is_dir() else []
+    return _suggested(path.name, names)
+
+
+def _near_module(name: str) -> str:
+    """Neighbours of a module that is not there, in its package."""
+    import pkgutil
+
+    parent, _, last = name.rpartition(".")
+    where = getattr(sys.modules.get(parent), "__path__", None) if parent else ["."]
+    return _suggested(last, [m.name for m in pkgutil.iter_modules(where)] if where else [])
+
+
+def _suggested(name: str, names: list[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [n for n in dir(owner) if not n.startswith("_")], n=3)
+    near = get_close_matches(name, names, n=3)
     return f"; did you mean {' or '.join(near)}?" if near else ""

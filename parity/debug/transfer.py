@@ -316,10 +316,20 @@ def _reorder(matching: Matching, indices: Sequence[int], order: str) -> None:
         )
 
 
-def copy(made: Plan) -> None:
-    """Give the tf side torch's values."""
+def copy(made: Plan, *, source: str = "torch") -> None:
+    """Give the tf side torch's values; or torch those of a recorded tf side.
+
+    Raises:
+        TransferError: one value for all channels is to hold many.
+    """
     for moved in made.moved:
-        moved.tf.set(fitted(moved.torch.get(), moved.tf))
+        giving, taking = (moved.torch, moved.tf) if source == "torch" else (moved.tf, moved.torch)
+        values = giving.get()
+        if values.size > int(np.prod(taking.shape)):
+            raise TransferError(
+                f"{moved.name}: {values.size} values of {source} do not fit one for all channels"
+            )
+        taking.set(fitted(values, taking))
 
 
 def fitted(values: np.ndarray, slot: Slot) -> np.ndarray:

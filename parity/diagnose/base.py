@@ -30,7 +30,7 @@ _SHARE = 1e-3
 """Where a run holds float32 constants, a cause must still remove all but this share."""
 _UNTRIED: Any = object()
 SECONDS = 20.0
-"""Time after which no further hypothesis is tried."""
+"""Time after which no further hypothesis is tried for one difference."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,12 @@ class Bench:
         self.keras_steps: list[Any] = []
         self.library_calls: list[Any] = []
         self.tried = 0
+        self.untried: list[str] = []
+        self.minor: list[dict[str, Any]] = []
+        self.residue = 0.0
+        self.stacked = False
         self._second: tuple[Any, Outcome] | None = _UNTRIED
+        self.seconds = seconds
         self.deadline = time.monotonic() + seconds
         self._torch_outcome = base.outcomes["torch"]
         self.given: Arrays = inputs["tf"]
@@ -222,21 +227,13 @@ class Bench:
             library_calls,
             tf_edits,
             tf_intercept,
-            torch_intercept,
         )
+        from parity.recording.functions import seen_by
 
-        records: list[Any] = []
-
-        @contextmanager
-        def watch() -> Iterator[None]:
-            with torch_intercept.intercept() as seen:
-                records.append(seen)
-                yield
-
-        self.callers["torch"](self.inputs["torch"], self.dtype, inside=watch)
-        self.theirs = torch_values(records[-1].calls, self._typed("torch"))
-        self.torch_settings = records[-1].settings
-        self.torch_steps = records[-1].steps
+        seen = seen_by(self.callers["torch"], self.inputs["torch"], self.dtype)
+        self.theirs = torch_values(seen.calls, self._typed("torch"))
+        self.torch_settings = seen.settings
+        self.torch_steps = seen.steps
         sessions: list[Any] = []
 
         def recording(edit: Any) -> AbstractContextManager[Any]:
@@ -306,6 +303,15 @@ class Bench:
         except Exception:  # whatever the user's code raises on other values: not this cause
             return None
 
+    def run(self, change: Change, context: Callable[[Any], Any]) -> Outcome | None:
+        """Run the tf side under the changes so far and this one, in a context of one's own."""
+        self.tried += 1
+        return self._tf(self.applied + change, context)
+
+    def arrays(self, side: str) -> list[np.ndarray]:
+        """The inputs of a side in the dtype of the run."""
+        return self._typed(side)
+
     def try_(self, hypothesis: Hypothesis) -> Finding | None:
         """The finding, if the change removes the difference or moves it further on."""
         score = self.measure(hypothesis.change)
@@ -347,7 +353,7 @@ class Bench:
             if gap > self._loose(name, bound):
                 failing.append(name)
             strict = self.targets is None or name in self.targets
-            exact = exact and (gap <= bound or name in failing or not strict)
+            exact = exact and (gap <= max(bound, self.residue) or name in failing or not strict)
             error = max(error, gap)
             if first is None and failing:
                 first = failing[0]
@@ -432,6 +438,7 @@ class Bench:
         outcome = self._tf(self.applied + change, _plain)
         if outcome is not None:
             self.applied = self.applied + change
+            self.deadline = time.monotonic() + self.seconds
             self.start(self._comparable(outcome))
             self.record()
 
@@ -549,10 +556,13 @@ def _all(
     bench: Bench, tier: Sequence[Callable[[Bench], Iterable[Hypothesis]]]
 ) -> Iterator[Hypothesis]:
     for generate in tier:
-        for hypothesis in generate(bench):
-            if bench.expired:
-                return
-            yield hypothesis
+        try:
+            for hypothesis in generate(bench):
+                if bench.expired:
+                    return
+                yield hypothesis
+        except Exception as error:  # what was found so far is worth more than this kind of cause
+            bench.untried.append(f"{generate.__module__}.{generate.__name__}: {error!r}")
 
 
 def _confirmed(bench: Bench, found: list[Finding]) -> list[Finding]:

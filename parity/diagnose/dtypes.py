@@ -30,6 +30,7 @@ def widened(bench: Bench) -> Iterator[Hypothesis]:
             facts = {"was": was, "wanted": wanted, "names": narrow}
             yield Hypothesis("integer-overflow", Change(inputs=(cast,)), facts, None, 0.6)
     yield from _casts(bench)
+    yield from _wider(bench)
 
 
 def _casts(bench: Bench) -> Iterator[Hypothesis]:
@@ -57,6 +58,26 @@ def _casts(bench: Bench) -> Iterator[Hypothesis]:
     if len(sites) > 1:
         change = Change(tuple(edits.at(s, edits.bypass(0)) for s in sites))
         yield Hypothesis("half-precision", change, {"dtype": "several"}, sites[0], 0.8)
+
+
+def _wider(bench: Bench) -> Iterator[Hypothesis]:
+    """Large integers cast to float32, which counts to 16,777,216."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+    from parity.diagnose.operations import at_site
+
+    for site, values in bench.sites.items():
+        value = values[0]
+        if site.op != "Cast" or value.call is None or value.array.dtype != np.float32:
+            continue
+        given = edits.array(value.call.inputs[0])
+        if given is None or given.dtype.kind not in "iu":
+            continue
+        change = edits.attribute("DstT", tf.float64)
+        bound = float32_rounding_bound(float(np.abs(given).max(initial=0)), 1)
+        facts = {"error": bench.before.at_first, "bound": bound}
+        yield at_site(site, change, "float32-inside", 0.7, **facts)
 
 
 def _loses(value: Any) -> bool:

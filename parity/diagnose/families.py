@@ -138,6 +138,12 @@ def _returns(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
                     np.cumsum(np.flip(a * _powers(g, a, k), k), k), k
                 ),
             )
+            if x.ndim == 2:
+                for order, text in (("C", "row by row"), ("F", "column by column")):
+                    yield (
+                        f"return-to-go over the batch flattened {text}" + said,
+                        (_flattened(discount, order)),
+                    )
             yield (
                 "summed forwards" + said,
                 lambda a, g=discount, k=axis: np.flip(_reverse_sum(g, k)(np.flip(a, k)), k),
@@ -158,6 +164,14 @@ def _reverse_sum(discount: float, axis: int) -> Callable[[Array], Array]:
             running = moved[t] + discount * running
             found[t] = running
         return np.moveaxis(found, 0, axis)
+
+    return function
+
+
+def _flattened(discount: float, order: Any) -> Callable[[Array], Array]:
+    def function(a: Array) -> Array:
+        flat = _reverse_sum(discount, 0)(a.reshape(-1, order=order))
+        return flat.reshape(a.shape, order=order)
 
     return function
 

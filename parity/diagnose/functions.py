@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ from parity.diagnose import (
     clipping,
     dtypes,
     gradients,
+    inner,
     layouts,
+    library,
     losses,
     masks,
     objects,
@@ -21,6 +24,7 @@ from parity.diagnose import (
     optimizers,
     ordering,
     relations,
+    repeated,
     simulate,
     state,
     terms,
@@ -33,7 +37,9 @@ from parity.tolerance import SAME_ARRAY
 from parity.verdict import Verdict
 
 Tier = Sequence[Callable[[Bench], Iterable[Hypothesis]]]
-_LAYERS = 3
+_ACCOUNTS = 100.0
+"""An optimizer's settings account for a difference that is not this much larger than theirs."""
+_LAYERS = 4
 """Faults stacked on one another that are peeled off at most."""
 
 
@@ -41,6 +47,8 @@ def explain_functions(
     report: Report, callers: Mapping[str, Caller], inputs: Inputs, base: Run, wide: Run | None
 ) -> Report:
     """Try hypotheses on the pair and put those that remove the difference into the report."""
+    if callers["tf"].recorded:
+        return report  # every hypothesis changes how the tf side runs
     differs = wide is not None and bool(wide.report.failing)
     targets = None
     if report.verdict is Verdict.DIVERGE and not any(p.kind == "gradient" for p in report.problems):
@@ -50,30 +58,34 @@ def explain_functions(
         return report
     causes = _causes(bench)
     subject = {**report.subject, "tried": bench.tried, **_place(bench)}
+    if bench.untried:
+        subject["untried"] = tuple(bench.untried)
     report = report.with_(causes=tuple(causes), subject=subject)
     if report.verdict is Verdict.LATENT and [c["cause"] for c in causes] == ["float32-inside"]:
         # rounding, not a difference: what the float64 run was to show it cannot show
-        said = f"computes in float32 inside ({causes[0]['place'] or 'place unknown'})"
-        subject = {**subject, "no_float64": {"tf": said}}
-        report = report.with_(verdict=Verdict.AGREE, evidence=None, subject=subject)
+        inside = {"place": causes[0]["place"], "error": causes[0]["before"]}
+        report = report.with_(subject={**subject, "float32_inside": [inside]})
     return report
 
 
 def _causes(bench: Bench) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
+    minor: list[dict[str, Any]] = []
     for _ in range(_LAYERS):
         causes, change = _one_round(bench)
         found += causes
-        if change is None or bench.expired:
+        minor += bench.minor if not minor else []
+        if change is None:
             break
         bench.apply(change)
         if bench.first is None:
             break
-    return found
+    return [*found, *minor]
 
 
 def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
     """The causes of the first difference, and the change that undoes them if more is left."""
+    bench.minor = []
     for direct in (_frozen, _float32, _optimizers):
         causes, change, done = direct(bench)
         if causes and (done or change is not None):
@@ -92,9 +104,23 @@ def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
     if best is None or not _settles(best):
         if known:
             return [as_cause(bench, known[0], known[1:])], None
+        if bench.stacked:  # the last round saw that nothing alone explains the result
+            rest = search(bench, [[operations.bypasses], [values.solved_constants, values.factors]])
+            if rest and _settles(rest[0]):
+                return [as_cause(bench, rest[0], _equals(rest))], None
+            deeper = inner.peel(bench, _inner_tiers(bench))
+            if deeper is not None:
+                return [as_cause(bench, deeper)], deeper.hypothesis.change
         rest = search(bench, thorough_tiers(bench))
         findings = sorted([*findings, *rest], key=lambda f: f.order)
         if not any(f.complete and _credible(f) for f in findings):
+            parts = [f for f in findings if _credible(f) and f.confirmed is True]
+            if parts:
+                return [as_cause(bench, parts[0], _equals(parts))], parts[0].hypothesis.change
+            deeper = inner.peel(bench, _inner_tiers(bench))
+            if deeper is not None:
+                bench.stacked = True
+                return [as_cause(bench, deeper)], deeper.hypothesis.change
             weak = _direct(bench, weak=True)
             if weak:
                 return [as_cause(bench, weak[0], weak[1:])], None
@@ -139,31 +165,47 @@ def quick_tiers(bench: Bench) -> list[Tier]:
     """What has a name and no free number."""
     first: list[Tier] = []
     if gradients.only_gradients(bench):
-        first = [[gradients.stops, gradients.ties, gradients.unpicked, gradients.steps]]
+        first = [
+            [gradients.stops, gradients.ties, gradients.unpicked, gradients.steps],
+            [gradients.operand_stops, repeated.straight_through],
+        ]
     if not any(np.asarray(a).dtype.kind == "f" for a in bench.inputs["tf"].values()):
         first.append([objects.settings, objects.initialisers])
     return [
         *first,
-        [state.random_streams, state.seeding, losses.broadcasts, losses.argument_order,
-         relations.entries, dtypes.widened],
+        [state.random_streams, state.seeding, losses.broadcasts, values.complements,
+         losses.argument_order, relations.entries, dtypes.widened],
+        [library.settings, library.clipped],
+        [ordering.variables],
         [operations.families, objects.settings, losses.guards, losses.epsilon_places],
-        [masks.masks],
-        [operations.axes, layouts.layouts],
+        [masks.masks, operations.formulas, repeated.flags],
+        [operations.axes, layouts.layouts, layouts.numbering, masks.initial_values,
+         repeated.axes, repeated.operations, repeated.indices],
     ]  # fmt: skip
 
 
 def thorough_tiers(bench: Bench) -> list[Tier]:
     """Constants, missing and superfluous operations, masks, other operands, factors."""
+    stateful = any(s.op.startswith("Assign") for s in bench.sites)
     return [
-        [values.named_constants, values.complements],
+        *([[ordering.later_values, ordering.updates]] if stateful else []),
+        [repeated.masks],
+        [values.named_constants, values.ignored_arguments],
         [values.sample_sizes],
-        [operations.bypasses, values.named_factors, terms.combined],
-        [operations.wraps, operations.given_raw, terms.reordered],
-        [objects.solved_settings, values.solved_constants],
-        [masks.shifted_masks, objects.initialisers, ordering.updates],
-        [values.factors, values.solved_operands],
-        [masks.shifts, masks.operands],
+        [objects.initialisers],
+        [operations.bypasses, operations.clips, values.named_factors, terms.combined],
+        [operations.known_wraps, repeated.complements, repeated.constant_terms],
+        [ordering.later_values, ordering.updates, terms.reordered, terms.reordered_clips],
+        [operations.wraps, operations.given_raw, masks.selected, repeated.wraps],
+        [library.solved, objects.solved_settings, values.solved_constants],
+        [masks.shifted_masks],
+        [values.factors, values.solved_operands, values.paired_factors],
+        [masks.shifts, masks.operands, operations.quotients],
     ]
+
+
+def _inner_tiers(bench: Bench) -> list[Tier]:
+    return [[operations.bypasses, losses.broadcasts], *quick_tiers(bench)]
 
 
 def _frozen(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool]:
@@ -237,12 +279,16 @@ def _optimizers(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool
     for torch, tf, comparison in optimizers.explanations(
         bench.torch_steps, bench.keras_steps, bench.bound_dtype
     ):
+        into = causes
+        if bench.before.at_first > _ACCOUNTS * comparison.error:
+            into = bench.minor  # real, and not what makes the first difference
+            bench.residue = _ACCOUNTS * comparison.error
         for part in comparison.parts:
             facts = optimizers.facts_of(part, torch, tf)
             hypothesis = Hypothesis(part.cause, Change(), facts, None, 0.2)
             score = bench.before
             finding = Finding(hypothesis, part.before, score)
-            causes.append(as_cause(bench, finding, [], after=part.after))
+            into.append(as_cause(bench, finding, [], after=part.after))
     return causes, None, bool(causes)
 
 
@@ -253,7 +299,9 @@ def _direct(bench: Bench, *, weak: bool = False) -> list[Direct]:
         found += list(relations.conventions(bench, weak=weak))
     again = state.stale(bench)
     if again is not None:
-        found.append(Direct("repeated-value", {"entry": again[0], "equals": again[1]}, 0.0, 0.9))
+        numbered = re.sub(r"\d+$", "", again[0]) == re.sub(r"\d+$", "", again[1])
+        cause = "repeated-value" if numbered else "aliasing"
+        found.append(Direct(cause, {"entry": again[0], "equals": again[1]}, 0.0, 0.9))
     return sorted(found, key=lambda d: d.rank)
 
 

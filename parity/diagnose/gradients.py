@@ -66,6 +66,26 @@ def stops(bench: Bench) -> Iterator[Hypothesis]:
             yield at_site(site, edits.after(tf.stop_gradient), "stop-gradient-missing", rank)
 
 
+def operand_stops(bench: Bench) -> Iterator[Hypothesis]:
+    """A gradient stopped in one use of a value, and not in another."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    for site in bench.sites:
+        value = next(iter(calls(bench, site)), None)
+        if value is None or not floating(bench, site) or site.op == "StopGradient":
+            continue
+        for index, given in enumerate(value.call.inputs[:3]):
+            array = edits.array(given)
+            if array is None or array.dtype.kind != "f":
+                continue
+            change = edits.operand(
+                index, lambda call, i=index: tf.stop_gradient(edits.tensor(call.inputs[i]))
+            )
+            yield at_site(site, change, "stop-gradient-missing", 0.65, operand=index)
+
+
 def _stopped(bench: Bench, name: str) -> Change:
     """No gradient flows back through one of the inputs."""
 
@@ -127,6 +147,10 @@ def steps(bench: Bench) -> Iterator[Hypothesis]:
             changes = [edits.at(s, edits.instead(_open_clip(s.op == "Maximum"))) for s in group]
             facts = {"wanted": "open", "was": "closed"}
             yield Hypothesis("clip-gradient", Change(tuple(changes)), facts, group[0], 0.55)
+            passing = tuple(edits.at(s, _passing) for s in group)
+            yield Hypothesis(
+                "straight-through", Change(passing), {"operation": group[0].op}, group[0], 0.56
+            )
     for site in bench.sites:
         if site.op in ("Round", "Rint", "Floor", "Ceil", "Sign", "ClipByValue", "Minimum",
                        "Maximum", "Cast"):  # fmt: skip
@@ -138,6 +162,16 @@ def steps(bench: Bench) -> Iterator[Hypothesis]:
                 return x + tf.stop_gradient(y - x)
 
             yield at_site(site, through, "straight-through", 0.75, operation=site.op)
+
+
+def _passing(call: Any) -> Any:
+    """The value of the operation, with the gradient of its first operand."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    x, y = edits.tensor(call.inputs[0]), call.run()
+    return x + tf.stop_gradient(y - x)
 
 
 def _singular(bench: Bench, site: Site) -> str:

@@ -15,7 +15,14 @@ from parity.debug import config, kinds, modules, values
 from parity.debug.localise import BETWEEN, GRADIENT, LAYER, PARAMETER, Fault, Places
 from parity.debug.matching import Match
 from parity.debug.spatial import main
-from parity.diagnose import arrays, code_between, layer_settings, layer_state, layout_relations
+from parity.diagnose import (
+    arrays,
+    code_between,
+    layer_settings,
+    layer_state,
+    layout_relations,
+    present_torch,
+)
 from parity.diagnose.arrays import Source
 from parity.diagnose.found import Found
 from parity.diagnose.layer_wording import worded
@@ -46,7 +53,8 @@ def explain_modules(
             continue
         by_code: list[dict[str, Any]] = []
         if fault.kind == LAYER and fault.match is not None and _is_code(fault.match):
-            by_code = code_between.explain_own_layer(fault, fault.match, run)
+            if not modules.is_recorded(run.pair.modules["tf"]):
+                by_code = code_between.explain_own_layer(fault, fault.match, run)
         elif fault.kind not in (LAYER, GRADIENT):
             by_code = code_between.explain(fault, run)
         causes += by_code
@@ -109,6 +117,8 @@ def _called_in_another_order(run: Any) -> list[Found]:
 
 def _explain_fault(fault: Fault, run: Any, settings: Sequence[config.Setting]) -> list[Found]:
     if fault.kind == LAYER and fault.match is not None:
+        if modules.is_recorded(run.pair.modules["tf"]):
+            return present_torch.explain(fault.match, settings, run.pair.dtype)
         return explain_layer(fault, fault.match, run, settings)
     if fault.kind == PARAMETER:
         return [Found("initial-value", 0.0, {"name": fault.place})]

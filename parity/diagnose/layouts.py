@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from parity.debug.intermediates import Value
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Hypothesis
+from parity.diagnose.base import Bench, Change, Hypothesis
 from parity.diagnose.operations import REDUCTIONS, at_site, calls, suspects_first
 
 
@@ -23,6 +23,10 @@ def layouts(bench: Bench) -> Iterator[Hypothesis]:
         value = next(iter(calls(bench, site)), None)
         if value is None:
             continue
+        yield from _reshaped(site, value)
+        yield from _window(site, value)
+        yield from _moved_output(site, value)
+        yield from _parts(site, value)
         for index, given in enumerate(value.call.inputs):
             array = edits.array(given)
             if array is None:
@@ -31,6 +35,116 @@ def layouts(bench: Bench) -> Iterator[Hypothesis]:
                 yield from _integers(site, value, index, array)
             elif array.dtype.kind in "fiub" and array.ndim >= 2:
                 yield from _transposes(site, index, array, inputs)
+
+
+def _reshaped(site: Site, value: Value) -> Iterator[Hypothesis]:
+    """A reshape to a permutation of the shape: torch transposes."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    given = edits.array(value.call.inputs[0]) if value.call.inputs else None
+    if site.op != "Reshape" or given is None or given.ndim != value.array.ndim or given.ndim > 4:
+        return
+    for order in permutations(range(given.ndim)):
+        if tuple(given.shape[i] for i in order) != value.array.shape:
+            continue
+
+        def change(call: Any, order: Any = order) -> Any:
+            return tf.transpose(edits.tensor(call.inputs[0]), order)
+
+        facts = {"order": order, "shape": given.shape}
+        yield at_site(site, change, "reshape-for-transpose", 0.8, **facts)
+
+
+def _window(site: Site, value: Value) -> Iterator[Hypothesis]:
+    """A slice one step early or late: v[:-1] for v[1:]."""
+    from parity.backends import tf_edits as edits
+
+    given = edits.array(value.call.inputs[0]) if value.call.inputs else None
+    if site.op not in ("StridedSlice", "Slice") or given is None or given.ndim != value.array.ndim:
+        return
+    for axis in range(given.ndim):
+        length, room = value.array.shape[axis], given.shape[axis]
+        others = [d for d in range(given.ndim) if d != axis]
+        if length == room or any(given.shape[d] != value.array.shape[d] for d in others):
+            continue
+        for start in range(room - length + 1):
+            piece = np.take(given, range(start, start + length), axis)
+            if not np.array_equal(piece, value.array):
+                continue
+            for step in (1, -1, 2, -2):
+                if 0 <= start + step <= room - length:
+                    change = _slice(axis, start + step, length)
+                    facts = {"form": f"{abs(step)} step {'later' if step > 0 else 'earlier'}",
+                             "axis": axis}  # fmt: skip
+                    yield at_site(site, change, "off-by-one", 0.8 + 0.1 * abs(step), **facts)
+
+
+def _slice(axis: int, start: int, length: int) -> Any:
+    from parity.backends import tf_edits as edits
+
+    def change(call: Any) -> Any:
+        x = edits.tensor(call.inputs[0])
+        index = tuple(
+            slice(start, start + length) if d == axis else slice(None) for d in range(x.shape.rank)
+        )
+        return x[index]
+
+    return change
+
+
+def _moved_output(site: Site, value: Value) -> Iterator[Hypothesis]:
+    """Two axes of equal size exchanged in what comes out."""
+    from parity.backends import tf_edits as edits
+
+    shape = value.array.shape
+    if value.array.dtype.kind != "f" or not 2 <= len(shape) <= 4:
+        return
+    for a in range(len(shape)):
+        for b in range(a + 1, len(shape)):
+            if shape[a] == shape[b] > 1:
+                order = list(range(len(shape)))
+                order[a], order[b] = b, a
+                change = edits.after(_transposed(order))
+                yield at_site(site, change, "axis-order", 1.1, order=tuple(order), shape=shape)
+
+
+def _transposed(order: Sequence[int]) -> Any:
+    import tensorflow as tf
+
+    return lambda x: tf.transpose(x, order)
+
+
+def _parts(site: Site, value: Value) -> Iterator[Hypothesis]:
+    """The parts of a split in another order."""
+    if site.op not in ("Split", "SplitV", "Unpack"):
+        return
+    count = len(value.call.outputs)
+    if not 2 <= count <= 4:
+        return
+    for order in list(permutations(range(count)))[1:]:
+
+        def change(call: Any, order: tuple[int, ...] = order) -> Any:
+            parts = call.run()
+            return [parts[i] for i in order]
+
+        yield at_site(site, change, "split-order", 0.8, was=tuple(range(count)), wanted=order)
+
+
+def numbering(bench: Bench) -> Iterator[Hypothesis]:
+    """Integers counted from one where the other side counts from zero."""
+    for name, given in bench.inputs["tf"].items():
+        array = np.asarray(given)
+        if array.dtype.kind not in "iu" or array.size < 2:
+            continue
+        for step in (-1, 1):
+
+            def moved(inputs: Any, name: str = name, step: int = step) -> Any:
+                return {n: np.asarray(a) + step if n == name else a for n, a in inputs.items()}
+
+            facts = {"input": name, "wanted": f"{name} {'+' if step > 0 else '-'} 1", "was": name}
+            yield Hypothesis("off-by-one", Change(inputs=(moved,)), facts, None, 0.9)
 
 
 def _transposes(

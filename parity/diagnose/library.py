@@ -21,7 +21,7 @@ _CAUSES = {
     "antialias": "resize-convention",
     "method": "resize-convention",
     "mode": "padding",
-    "direction": "element-order",
+    "direction": "reversed-axis",
     "exclusive": "switch",
     "reverse": "reversed-axis",
     "ord": "norm-kind",

@@ -27,21 +27,21 @@ def shifted_masks(bench: Bench) -> Iterator[Hypothesis]:
 def _tried(bench: Bench, names: tuple[str, ...]) -> Iterator[Hypothesis]:
     from parity.backends import tf_edits as edits
 
-    sources = list(_binary(bench))
+    sources = list(binary_values(bench))
     for site in suspects_first(bench):
         value = next(iter(calls(bench, site)), None)
         if value is None or not floating(bench, site) or site.op in ("Fill", "Identity"):
             continue
         for label, shape, source in sources:
             if site.op in ("Mean", "Sum") and "mask" in names:
-                yield from _masked_mean(site, value, label, shape, source)
+                yield from _masked_mean(bench, site, value, label, shape, source)
             if not _fits(shape, value.array.shape):
                 continue
             for name in names:
                 function = _TRANSFORMS[name]
                 if len(shape) == 0 and name not in ("mask", "inverse"):
                     continue
-                change = edits.at(site, _masked(source, function))
+                change = edits.at(site, masked(source, function))
                 facts = {"mask": label, "form": name}
                 rank = 1.2 if name in ("mask", "inverse") else 1.4
                 yield Hypothesis("mask-missing", Change((change,)), facts, site, rank)
@@ -49,8 +49,25 @@ def _tried(bench: Bench, names: tuple[str, ...]) -> Iterator[Hypothesis]:
                 yield from _other_mask(site, value, label, shape, source, names)
 
 
+def _is_masked(array: np.ndarray, mask: np.ndarray, form: str) -> bool:
+    """Whether the mask was applied already: then only the divisor is wrong."""
+    kept = np.asarray(mask if form == "mask" else 1 - mask)
+    while kept.ndim < array.ndim and kept.shape[-1:] != array.shape[-1:]:
+        kept = kept[..., None]
+    return not np.any(array[np.broadcast_to(kept, array.shape) == 0])
+
+
+def _array_of(bench: Bench, label: str) -> np.ndarray | None:
+    """The mask that a label stands for, where it comes from an input."""
+    name, equals, number = label.partition(" == ")
+    if name not in bench.inputs["tf"] or (equals and not number.lstrip("-").isdigit()):
+        return None
+    held = np.asarray(bench.inputs["tf"][name])
+    return (held == int(number)).astype(np.int64) if equals else held
+
+
 def _masked_mean(
-    site: Site, value: Any, label: str, shape: tuple[int, ...], source: Source
+    bench: Bench, site: Site, value: Any, label: str, shape: tuple[int, ...], source: Source
 ) -> Iterator[Hypothesis]:
     """A mean over all elements in place of one over those that the mask leaves."""
     import tensorflow as tf
@@ -69,8 +86,11 @@ def _masked_mean(
             total = tf.reduce_sum(x * mask, axes, keepdims=keep)
             return total / tf.reduce_sum(mask, axes, keepdims=keep) if site.op == "Mean" else total
 
-        facts = {"mask": label, "form": f"a mean over the {name}"}
-        yield Hypothesis("mask-missing", Change((edits.at(site, change),)), facts, site, 1.15)
+        held = _array_of(bench, label)
+        masked = held is not None and site.op == "Mean" and _is_masked(given, held, name)
+        facts = {"mask": label, "form": f"a mean over the {name}", "masked": masked}
+        cause = "weighted-mean" if masked else "mask-missing"
+        yield Hypothesis(cause, Change((edits.at(site, change),)), facts, site, 1.15)
 
 
 def _other_mask(
@@ -107,7 +127,7 @@ def _cast_like(index: int, source: Source, function: Callable[[Any], Any]) -> So
     return value
 
 
-def _binary(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
+def binary_values(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
     """Arrays of zeros and ones: inputs, pairs of them, and values made on the way."""
     from parity.backends import tf_edits as edits
 
@@ -120,6 +140,10 @@ def _binary(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
                     inputs[f"{name} == {number}"] = (held == number).astype(np.int64)
     for name, array in inputs.items():
         yield name, array.shape, _held(bench, name)
+        if array.ndim and len(array) > 1:
+            for reverse in (False, True):
+                label = f"{name}[t]" + (" from the end" if reverse else "")
+                yield label, array.shape[1:], _row(bench, name, len(array), reverse)
     for a, x in inputs.items():
         for b, y in inputs.items():
             if a < b and x.shape == y.shape:
@@ -135,7 +159,8 @@ def _binary(bench: Bench) -> Iterator[tuple[str, tuple[int, ...], Source]]:
             all(set(np.unique(a)) <= {0, 1} for a in arrays)
             and len({float(x) for a in arrays for x in np.unique(a)}) == 2
         ):
-            yield site.source or site.op, arrays[0].shape, edits.latest(site)
+            ones = np.ones_like(arrays[0])
+            yield site.source or site.op, arrays[0].shape, edits.latest_or(site, ones)
 
 
 def _is_binary(array: np.ndarray) -> bool:
@@ -151,6 +176,54 @@ def _held(bench: Bench, label: str) -> Source:
         return (np.asarray(held) == int(number)).astype(np.int64) if equals else held
 
     return value
+
+
+def _row(bench: Bench, label: str, length: int, reverse: bool) -> Source:
+    """The row of an input that belongs to the turn of the loop."""
+    whole = _held(bench, label)
+
+    def value(call: Any) -> Any:
+        if call.occurrence >= length:
+            raise IndexError("no loop over this axis")
+        return whole(call)[length - 1 - call.occurrence if reverse else call.occurrence]
+
+    return value
+
+
+def selected(bench: Bench) -> Iterator[Hypothesis]:
+    """Another value where a mask says so: the final observation in place of the next episode's."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    masks = [(n, np.asarray(a)) for n, a in bench.inputs["tf"].items() if _is_binary(np.asarray(a))]
+    given = {n: np.asarray(a) for n, a in bench.inputs["tf"].items()}
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        if value is None or not floating(bench, site):
+            continue
+        for mask, held in masks:
+            for name, other in given.items():
+                if other.shape != value.array.shape or other.dtype.kind != "f":
+                    continue
+                if held.shape != other.shape[: held.ndim]:
+                    continue
+                for inverse in (False, True):
+
+                    def change(
+                        call: Any, m: str = mask, o: str = name, inverse: bool = inverse
+                    ) -> Any:
+                        y = call.run()
+                        chosen = tf.cast(bench.input(m)(call), tf.bool)
+                        while chosen.shape.rank < y.shape.rank:
+                            chosen = chosen[..., None]
+                        chosen = tf.logical_not(chosen) if inverse else chosen
+                        return tf.where(chosen, tf.cast(bench.input(o)(call), y.dtype), y)
+
+                    facts = {"mask": mask, "form": "inverse" if inverse else "mask", "other": name}
+                    yield Hypothesis(
+                        "mask-missing", Change((edits.at(site, change),)), facts, site, 1.2
+                    )
 
 
 def _pair(bench: Bench, a: str, b: str, join: Callable[[Any, Any], Any]) -> Source:
@@ -198,7 +271,8 @@ _TRANSFORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _masked(source: Source, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def masked(source: Source, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Multiply what an operation returns by a function of a mask, with axes added to fit."""
     import tensorflow as tf
 
     def change(call: Any) -> Any:
@@ -234,13 +308,17 @@ def operands(bench: Bench) -> Iterator[Hypothesis]:
                     and not np.array_equal(other.astype(array.dtype), array)
                 ):
                     yield _substituted(site, index, name, bench.input(name))
-            for source in order[: order.index(site)]:
-                held = bench.sites[source][0].array
-                if source.op in ("Identity", "Fill") or held.shape != array.shape:
+                elif other.shape[1:] == array.shape and other.dtype.kind == "f" and len(other) > 1:
+                    for row in (0, -1):
+                        source = _fixed_row(bench, name, row)
+                        yield _substituted(site, index, f"{name}[{row}]", source)
+            for earlier in order[: order.index(site)]:
+                held = bench.sites[earlier][0].array
+                if earlier.op in ("Identity", "Fill") or held.shape != array.shape:
                     continue
                 if held.dtype == array.dtype and not np.array_equal(held, array):
-                    yield _substituted(site, index, source.source or source.op,
-                                       edits.latest(source))  # fmt: skip
+                    name = earlier.source or earlier.op
+                    yield _substituted(site, index, name, edits.latest(earlier))
 
 
 def _substituted(site: Site, index: int, name: str, source: Source) -> Hypothesis:
@@ -253,6 +331,39 @@ def _substituted(site: Site, index: int, name: str, source: Source) -> Hypothesi
 
     change = Change((edits.at(site, edits.operand(index, value)),))
     return Hypothesis("other-operand", change, {"wanted": name, "index": index}, site, 1.6)
+
+
+def _fixed_row(bench: Bench, name: str, row: int) -> Source:
+    return lambda call: bench.input(name)(call)[row]
+
+
+def initial_values(bench: Bench) -> Iterator[Hypothesis]:
+    """A value that starts at a constant, where torch starts from an input."""
+    from parity.backends import tf_edits as edits
+
+    for site in bench.sites:
+        held = bench.sites[site][0].array
+        if site.op not in ("Fill", "ZerosLike", "OnesLike") or held.dtype.kind != "f":
+            continue
+        sources: list[tuple[str, Source]] = []
+        for name, given in bench.inputs["tf"].items():
+            array = np.asarray(given)
+            if array.dtype.kind != "f":
+                continue
+            if array.shape == held.shape:
+                sources.append((name, bench.input(name)))
+            elif array.shape[1:] == held.shape and array.ndim:
+                sources += [(f"{name}[{r}]", _fixed_row(bench, name, r)) for r in (0, -1)]
+        for name, source in sources:
+            change = edits.at(site, _taken_from(source, held.dtype))
+            facts = {"source_of": name}
+            yield Hypothesis("initial-value", Change((change,)), facts, site, 1.0)
+
+
+def _taken_from(source: Source, dtype: Any) -> Source:
+    import tensorflow as tf
+
+    return lambda call: tf.cast(source(call), dtype)
 
 
 def shifts(bench: Bench) -> Iterator[Hypothesis]:

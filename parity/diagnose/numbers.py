@@ -60,6 +60,11 @@ def _factors(
         yield Meaning("bessel", f"{n - 1}/{n}", {"n": n}), (n - 1) / n
         yield Meaning("root-bessel", f"sqrt({n}/{n - 1})", {"n": n}), math.sqrt(n / (n - 1))
         yield Meaning("root-bessel", f"sqrt({n - 1}/{n})", {"n": n}), math.sqrt((n - 1) / n)
+    for n in ns:
+        yield Meaning("size", f"1/(2 * {n})", {"n": n}), 0.5 / n
+        yield Meaning("size", f"2 * {n}", {"n": n}), 2.0 * n
+        yield Meaning("size", f"2/{n}", {"n": n}), 2.0 / n
+        yield Meaning("size", f"{n}/2", {"n": n}), n / 2.0
     for name, total in sums:
         if not np.isfinite(total) or total == 0:
             continue

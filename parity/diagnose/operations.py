@@ -17,16 +17,14 @@ from parity.tolerance import SAME_NUMBER
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm")
 #: Operations that stand for one another where someone mixed them up, and the cause that it is.
 OTHERS: dict[str, tuple[tuple[str, str], ...]] = {
-    "Mean": (("Sum", "loss-reduction"),),
-    "Sum": (("Mean", "loss-reduction"),),
-    "Max": (("Min", "other-operation"),),
+    "Mean": (("Sum", "loss-reduction"), ("Max", "other-operation")),
+    "Sum": (("Mean", "loss-reduction"), ("Max", "other-operation"), ("Prod", "other-operation")),
+    "Max": (("Min", "other-operation"), ("Mean", "other-operation"), ("Sum", "other-operation")),
     "Min": (("Max", "other-operation"),),
     "Maximum": (("Minimum", "other-operation"),),
     "Minimum": (("Maximum", "other-operation"),),
     "AddV2": (("Sub", "sign"),),
     "Sub": (("AddV2", "sign"),),
-    "Mul": (("RealDiv", "other-operation"),),
-    "RealDiv": (("Mul", "other-operation"),),
     "Greater": (("GreaterEqual", "boundary"), ("Less", "comparison"), ("LessEqual", "comparison")),
     "GreaterEqual": (("Greater", "boundary"), ("Less", "comparison"), ("LessEqual", "comparison")),
     "Less": (("LessEqual", "boundary"), ("Greater", "comparison"), ("GreaterEqual", "comparison")),
@@ -77,7 +75,7 @@ def families(bench: Bench) -> Iterator[Hypothesis]:
 
     for site in suspects_first(bench):
         for other, cause in OTHERS.get(site.op, ()):
-            change = _run_as(other)
+            change = run_as(other)
             yield at_site(site, change, cause, 1.0, was=site.op, wanted=other)
         for name, function, cause in _rewritten(site.op):
             yield at_site(site, edits.instead(function), cause, 0.8, was=site.op, wanted=name)
@@ -98,10 +96,13 @@ def _joined(bench: Bench, site: Site) -> Iterator[Hypothesis]:
         def change(call: Any, order: tuple[int, ...] = order) -> Any:
             return call.run([[call.inputs[0][i] for i in order], *call.inputs[1:]])
 
-        yield at_site(site, change, "operand-order", 0.9, order=order)
+        cause = "operand-order" if site.op == "ConcatV2" else "element-order"
+        if order == tuple(range(len(parts)))[::-1] and len(parts) > 2:
+            cause = "reversed-axis"
+        yield at_site(site, change, cause, 0.9, order=order, axis=0)
 
 
-def _run_as(op: str) -> Callable[[Any], Any]:
+def run_as(op: str) -> Callable[[Any], Any]:
     def change(call: Any) -> Any:
         return call.run(op=op)
 
@@ -298,9 +299,130 @@ def _is_mask(array: np.ndarray) -> bool:
     return array.size > 1 and set(np.unique(array)) <= {0, 1}
 
 
+def clips(bench: Bench) -> Iterator[Hypothesis]:
+    """Both bounds of a clip taken away at once."""
+    from parity.backends import tf_edits as edits
+
+    groups: dict[Any, list[Site]] = {}
+    for site in bench.sites:
+        if site.op in ("Maximum", "Minimum"):
+            groups.setdefault(site.user, []).append(site)
+    for group in groups.values():
+        if len(group) > 1:
+            changes = tuple(edits.at(s, edits.bypass(0)) for s in group)
+            yield Hypothesis("clip-extra", Change(changes), {}, group[0], 1.0)
+
+
+def quotients(bench: Bench) -> Iterator[Hypothesis]:
+    """A product in place of a quotient, or the reverse."""
+    for site in suspects_first(bench):
+        for op, other in (("Mul", "RealDiv"), ("RealDiv", "Mul")):
+            if site.op == op:
+                facts = {"was": op, "wanted": other}
+                yield at_site(site, run_as(other), "other-operation", 1.4, **facts)
+
+
+def formulas(bench: Bench) -> Iterator[Hypothesis]:
+    """Formulas that torch computes in another way: safe against overflow, or by quadrant."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    exps = [s for s in bench.sites if s.op == "Exp"]
+    logs = [s for s in bench.sites if s.op == "Log"]
+    for exp in exps:
+        shifts: list[Any] = []
+
+        def shifted(call: Any, s: list[Any] = shifts) -> Any:
+            x = edits.tensor(call.inputs[0])
+            s[:] = [tf.stop_gradient(tf.reduce_max(x, axis=-1, keepdims=True))]
+            return tf.exp(x - s[0])
+
+        def added(call: Any, s: list[Any] = shifts) -> Any:
+            y = call.run()
+            return y + tf.reshape(s[0], tf.shape(y))
+
+        facts = {"was": "exp", "wanted": "exp of what is left when the largest is taken off"}
+        yield Hypothesis("unstable-formula", Change((edits.at(exp, shifted),)), facts, exp, 0.8)
+        for log in logs:
+            both = (edits.at(exp, shifted), edits.at(log, added))
+            yield Hypothesis("unstable-formula", Change(both), facts, log, 0.8)
+    yield from _stable(bench)
+    yield from _arctangents(bench)
+
+
+def _stable(bench: Bench) -> Iterator[Hypothesis]:
+    """A logarithm of what may be zero or infinite, for which there is a safe function."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    safe = {
+        "Exp": ("log(1 + exp(x))", "softplus", tf.nn.softplus),
+        "Sigmoid": ("log(sigmoid(x))", "log_sigmoid", tf.math.log_sigmoid),
+        "Softmax": ("log(softmax(x))", "log_softmax", tf.nn.log_softmax),
+    }
+    logs = [s for s in bench.sites if s.op in ("Log", "Log1p")]
+    for inner in (s for s in bench.sites if s.op in safe):
+        was, wanted, function = safe[inner.op]
+        for log in logs:
+            first, second = _held_for(function)
+            both = (edits.at(inner, first), edits.at(log, second))
+            facts = {"was": was, "wanted": wanted}
+            if any(not np.isfinite(v.array).all() for v in bench.ours if v.array.dtype.kind == "f"):
+                yield Hypothesis("unstable-formula", Change(both), facts, log, 0.5)
+
+
+def _held_for(
+    function: Callable[[Any], Any],
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    from parity.backends import tf_edits as edits
+
+    held: list[Any] = []
+
+    def keep(call: Any) -> Any:
+        held[:] = [edits.tensor(call.inputs[0])]
+        return call.run()
+
+    return keep, lambda call: function(held[0])
+
+
+def _arctangents(bench: Bench) -> Iterator[Hypothesis]:
+    """The arctangent of a quotient, which does not know the quadrant."""
+    from parity.backends import tf_edits as edits
+
+    for site in bench.sites:
+        value = next(iter(calls(bench, site)), None)
+        if site.op != "Atan" or value is None:
+            continue
+        quotient = next((s for s in bench.sites if s.op == "RealDiv" and any(
+            v.call.output is value.call.inputs[0] for v in calls(bench, s))), None)  # fmt: skip
+        if quotient is not None:
+            first, second = _by_quadrant()
+            both = (edits.at(quotient, first), edits.at(site, second))
+            facts = {"was": "the arctangent of a quotient", "wanted": "atan2"}
+            yield Hypothesis("other-function", Change(both), facts, site, 0.8)
+
+
+def _by_quadrant() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    held: list[Any] = []
+
+    def divided(call: Any) -> Any:
+        held[:] = edits.tensors(call)
+        return call.run()
+
+    return divided, lambda call: tf.atan2(held[0], held[1])
+
+
 def _extra(op: str, other: np.ndarray | None, value: np.ndarray) -> str:
     if op in ("Softmax", "LogSoftmax", "Sigmoid", "LogSigmoid"):
         return "logits-probabilities"
+    if op == "Neg":
+        return "sign"
     if _is_mask(value) and (other is None or _is_mask(other)):
         return "mask-other"
     if op == "Mul" and other is not None and _is_mask(other):
@@ -308,10 +430,18 @@ def _extra(op: str, other: np.ndarray | None, value: np.ndarray) -> str:
     if op in ("AddV2", "Sub", "AddN"):
         return "extra-term"
     if op in ("Mul", "RealDiv", "DivNoNan"):
-        return "extra-factor"
+        two = other is not None and other.ndim == 0 and abs(float(other)) in (0.5, 2.0)
+        return "factor-two" if two else "extra-factor"
     if op in ("Minimum", "Maximum", "ClipByValue"):
         return "clip-extra"
     return "extra-operation"
+
+
+def known_wraps(bench: Bench) -> Iterator[Hypothesis]:
+    """The same, where torch has the result among its intermediates."""
+    for site in suspects_first(bench):
+        if floating(bench, site) and site.op not in ("Fill", "ReadVariableOp", "Identity", "Cast"):
+            yield from (h for there, h in _wrapped(bench, site) if there)
 
 
 def wraps(bench: Bench) -> Iterator[Hypothesis]:
@@ -333,17 +463,17 @@ def _wrapped(bench: Bench, site: Site) -> list[tuple[bool, Hypothesis]]:
     found = []
     value = bench.sites[site][0]
     for name, function in {**edits.UNARY, **_clips(bench)}.items():
-        known = _known(bench, function, value.array)
+        there = known(bench, function, value.array)
         found.append(
-            (known, at_site(site, edits.after(function), _missing(name), 1.4, operation=name))
+            (there, at_site(site, edits.after(function), missing(name), 1.4, operation=name))
         )
         given = calls(bench, site)
         if site.op in _UNARY_OPS and given:
             before = edits.array(given[0].call.inputs[0])
             change = edits.instead(lambda x, *_, f=function: f(x))
-            known = before is not None and _known(bench, function, before)
+            there = before is not None and known(bench, function, before)
             found.append(
-                (known, at_site(site, change, "other-function", 1.3, was=site.op, wanted=name))
+                (there, at_site(site, change, "other-function", 1.3, was=site.op, wanted=name))
             )
     return found
 
@@ -383,16 +513,16 @@ def given_raw(bench: Bench) -> Iterator[Hypothesis]:
 
             facts = {"operation": label, "input": name}
             change = Change(inputs=(applied,))
-            hypothesis = Hypothesis(_missing(label), change, facts, None, 1.4)
+            hypothesis = Hypothesis(missing(label), change, facts, None, 1.4)
             if label.startswith(("clip above", "clip below")):
                 hypothesis = replace(hypothesis, rank=1.35)
-            options.append((_known(bench, function, held), hypothesis))
+            options.append((known(bench, function, held), hypothesis))
     options.sort(key=lambda pair: not pair[0])
     yield from (h for known, h in options if known)
     yield from [h for known, h in options if not known][:_MOST_UNSEEN]
 
 
-def _known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> bool:
+def known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> bool:
     """Whether torch has what the function makes of this value among its intermediates."""
     try:
         made = np.asarray(function(array.astype(np.float64)))
@@ -407,7 +537,7 @@ def _known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> b
     )  # fmt: skip
 
 
-def _missing(name: str) -> str:
+def missing(name: str) -> str:
     if name == "negation":
         return "sign"
     if name.startswith("clip"):

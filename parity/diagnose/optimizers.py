@@ -34,6 +34,7 @@ CAUSES = {
     "rate_decay": "rate-schedule",
     "clip": "gradient-clipping",
     "maximize": "sign",
+    "momentum_decay": "other-optimizer",
 }
 
 
@@ -85,7 +86,7 @@ def trainings(steps: Sequence[Any], side: str) -> list[Training]:
     found = []
     for own in by_optimizer.values():
         first = own[0]
-        kind = type(first.optimizer).__name__
+        kind = kind_of(first.optimizer)
         make = torch_rule if side == "torch" else keras_rule
         rules = [[make(kind, s) for s in step.settings] for step in own]
         if any(rule is None for row in rules for rule in row):
@@ -104,6 +105,12 @@ def trainings(steps: Sequence[Any], side: str) -> list[Training]:
             )
         )
     return found
+
+
+def kind_of(optimizer: Any) -> str:
+    """Its class; nothing for a class of the user's, which may update in its own way."""
+    cls = type(optimizer)
+    return cls.__name__ if cls.__module__.startswith(("torch.", "keras.", "tf_keras.")) else ""
 
 
 def compare(torch: Training, tf: Training, dtype: str) -> Comparison | None:
@@ -248,7 +255,7 @@ def paired(torch: Arrays, tf: Arrays) -> list[int] | None:
 
 def keras_rule_of(step: Any, index: int) -> Rule | None:
     """The rule under which a Keras optimizer updates one of its variables."""
-    return keras_rule(type(step.optimizer).__name__, step.settings[index])
+    return keras_rule(kind_of(step.optimizer), step.settings[index])
 
 
 def explanations(

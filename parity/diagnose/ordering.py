@@ -19,7 +19,7 @@ from parity.tolerance import explained_bound
 
 def updates(bench: Bench) -> Iterator[Hypothesis]:
     """An operand that is one update older or newer than torch's."""
-    yield from _variables(bench)
+    yield from variables(bench)
     made = {id(o): (c.site, c.occurrence) for c in bench.calls for o in c.outputs
             if not c.backward}  # fmt: skip
     sequences: dict[Site, dict[int, Any]] = {}
@@ -45,6 +45,33 @@ def updates(bench: Bench) -> Iterator[Hypothesis]:
                 yield Hypothesis("update-order", change, facts, site, 1.2, bound=True)
 
 
+def later_values(bench: Bench) -> Iterator[Hypothesis]:
+    """An operand as it is after the update that the code makes of it further down."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    forward = [c for c in bench.calls if not c.backward]
+    for place, call in enumerate(forward):
+        for index, operand in enumerate(call.inputs[:3]):
+            shape = getattr(operand, "shape", None)
+            if shape is None or call.op in ("Identity", "ReadVariableOp"):
+                continue
+            for later in forward[place + 1 : place + 80]:
+                if later.output is None or not any(x is operand for x in later.inputs):
+                    continue
+                if getattr(later.output, "shape", None) != shape or later.op == "Identity":
+                    continue
+
+                def value(c: Any, s: Site = later.site, n: int = later.occurrence) -> Any:
+                    return tf.convert_to_tensor(c.session.first[s, n])
+
+                change = edits.at(call.site, edits.operand(index, value))
+                facts = {"when": "after", "source": later.site.source}
+                yield Hypothesis("update-order", Change((change,), rehearsed=True), facts,
+                                 call.site, 1.1)  # fmt: skip
+
+
 def _operand(site: Site, index: int, held: Mapping[int, Any], offset: int) -> Change:
     from parity.backends import tf_edits as edits
 
@@ -54,7 +81,7 @@ def _operand(site: Site, index: int, held: Mapping[int, Any], offset: int) -> Ch
     return Change((edits.at(site, edits.operand(index, value)),))
 
 
-def _variables(bench: Bench) -> Iterator[Hypothesis]:
+def variables(bench: Bench) -> Iterator[Hypothesis]:
     """Reads of a variable that give what is assigned to it next."""
     from parity.backends import tf_edits as edits
 
@@ -97,7 +124,7 @@ def _assigned(write: Any, read: Any) -> Any:
 
 def handwritten(bench: Bench) -> list[Direct]:
     """The tf side's parameters follow torch's optimizer with one or two settings changed."""
-    if not bench.torch_steps or bench.keras_steps:
+    if not bench.torch_steps or optimizers.trainings(bench.keras_steps, "tf"):
         return []
     found = []
     for training in optimizers.trainings(bench.torch_steps, "torch"):
@@ -105,7 +132,9 @@ def handwritten(bench: Bench) -> list[Direct]:
         if not entries:
             continue
         wanted = {place: bench.tf[name] for place, name in entries.items() if name in bench.tf}
-        changed = _variant(bench, training, wanted)
+        constants = values.tf_constants(bench)
+        numbers = [float(c.value) for c in constants if not isinstance(c.value, bool)]
+        changed = variant(training, wanted, numbers, bench.bound_dtype)
         if changed is not None:
             settings, error = changed
             for name, (old, new) in settings.items():
@@ -133,10 +162,22 @@ def _entries(bench: Bench, training: Any) -> dict[tuple[int, int], str]:
     return found
 
 
-def _variant(
-    bench: Bench, training: Any, wanted: Mapping[tuple[int, int], np.ndarray]
+def variant(
+    training: Any,
+    wanted: Mapping[tuple[int, int], np.ndarray],
+    numbers: Sequence[float],
+    dtype: str,
 ) -> tuple[dict[str, tuple[Any, Any]], float] | None:
-    options = list(_options(bench, training.rules[0][0]))
+    """One or two settings of torch's optimizer that, changed, give the other side's parameters.
+
+    Args:
+        wanted: (step, parameter) -> the other side's values.
+        numbers: of the other side's code or settings, as candidates.
+
+    Returns:
+        setting -> (torch's value, the changed one), and the error that is left.
+    """
+    options = list(_options(training.rules[0][0], numbers))
     for size in (1, 2):
         for chosen in combinations(options, size):
             names = [name for name, _ in chosen]
@@ -148,16 +189,15 @@ def _variant(
                     made = simulate(rules, training.start, training.gradients)
             except ZeroDivisionError:  # a decay rate of one
                 continue
-            error = _error(made, wanted, bench.bound_dtype)
+            error = _error(made, wanted, dtype)
             if error is not None:
                 first = training.rules[0][0]
                 return {n: (getattr(first, n), v) for n, v in chosen}, error
     return None
 
 
-def _options(bench: Bench, rule: Rule) -> Iterator[tuple[str, Any]]:
-    """One setting changed: switches turned, forms exchanged, numbers of the tf side's code."""
-    numbers = [float(c.value) for c in values.tf_constants(bench) if not isinstance(c.value, bool)]
+def _options(rule: Rule, numbers: Sequence[float]) -> Iterator[tuple[str, Any]]:
+    """One setting changed: switches turned, forms exchanged, numbers of the other side's code."""
     numbers = list(dict.fromkeys([*numbers, *(1 - n for n in numbers if 0 < n < 1), 0.0]))[:20]
     switches: dict[str, Sequence[Any]] = {
         "bias_correction": (False,) if rule.kind == "adam" else (),

@@ -81,6 +81,7 @@ def conventions(bench: Bench, *, weak: bool = False) -> Iterator[Direct]:
         return
     facts = _facts(bench)
     targets = [t for t in _targets(bench, name, weak) if t[1].shape == t[2].shape and t[1].size > 1]
+    targets = [t for t in targets if np.ptp(t[2]) > 0 or weak is False and np.ptp(t[1]) > 0]
     for number, (label, source) in enumerate(_sources(bench)):
         if bench.expired or (weak and number >= _INNER_SOURCES):
             return
@@ -103,11 +104,14 @@ def _targets(
         for b in ours:
             if a.array.shape == b.array.shape:
                 yield a.source or a.op, a.array, b.array, b.place
+            elif b.array.size == 1:  # one number for all
+                whole = np.full(a.array.shape, b.array.reshape(-1)[0])
+                yield a.source or a.op, a.array, whole, b.place
 
 
 def _plain(value: Any) -> bool:
     return (value.op not in ("input", "Cast", "ReadVariableOp", "detach") and not value.backward
-            and value.array.dtype.kind == "f" and 1 < value.array.size <= 4096)  # fmt: skip
+            and value.array.dtype.kind == "f" and 0 < value.array.size <= 4096)  # fmt: skip
 
 
 def _explained(
@@ -121,6 +125,8 @@ def _explained(
     """Targets that the two sides make from this source by two members of the family."""
     made = list(_made(family, source, facts))
     for name, wanted, held, place in targets:
+        if np.ptp(held) == 0 and family.cause != "total-return":
+            continue  # anything makes a constant
         left = [(t, v) for t, v in made if _same(bench, wanted, v)]
         right = [(t, v) for t, v in made if _same(bench, held, v)] if left else []
         pairs = [(a, b) for a in left for b in right if a[0] != b[0]]
@@ -168,6 +174,8 @@ def _goes_on(bench: Bench, name: str, family: Any, pair: Any, facts: dict[str, A
 
 def _pair_cause(cause: str, torch: str, tf: str) -> str:
     """The cause of two members of one family, where it is narrower than the family's."""
+    if cause == "action-scale" and "divided by" in torch + tf:
+        return "constant-factor"
     if cause == "total-return":
         if "forwards" in torch + tf:
             return "reversed-axis"
@@ -175,6 +183,8 @@ def _pair_cause(cause: str, torch: str, tf: str) -> str:
             return "discount"
         if "next step" in torch + tf:
             return "off-by-one"
+        if "flattened" in torch + tf:
+            return "flattened-axes"
     return cause
 
 
@@ -248,6 +258,16 @@ def missing(bench: Bench) -> Iterator[Direct]:
                 yield Direct("missing-factor", facts, float(np.abs(b * other - a).max()), 1.5)
 
 
+_READINGS = (
+    ("negative", "sign"),
+    ("axes in the order", "axis-order"),
+    ("reversed", "reversed-axis"),
+    ("rolled", "off-by-one"),
+    ("another order", "element-order"),
+    ("rounds to float16", "half-precision"),
+)
+
+
 def generic(bench: Bench) -> Iterator[Direct]:
     """What the array of one side is to the other's, where no cause was found."""
     name = bench.first
@@ -259,7 +279,8 @@ def generic(bench: Bench) -> Iterator[Direct]:
     for form, value in _forms(a, b):
         if value.shape == a.shape and _same(bench, a, value):
             facts = {"entry": _short(name), "relation": form}
-            yield Direct("relation", facts, float(np.max(np.abs(a - value))), 3.0)
+            cause = next((c for words, c in _READINGS if words in form), "relation")
+            yield Direct(cause, facts, float(np.max(np.abs(a - value))), 3.0)
             return
     with np.errstate(all="ignore"):
         if a.shape == b.shape and np.any(b):

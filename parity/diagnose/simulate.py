@@ -16,7 +16,7 @@ class Rule:
     """How one parameter is updated in one step.
 
     Attributes:
-        kind: ``sgd``, ``adam``, ``rmsprop``, ``adagrad``, ``adamax``.
+        kind: ``sgd``, ``adam``, ``rmsprop``, ``adagrad``, ``adamax``, ``adadelta``, ``nadam``.
         epsilon_form: ``corrected`` (torch: sqrt(v_hat) + eps), ``raw`` (Keras' Adam:
             sqrt(v) + eps, the correction folded into the step), ``inside`` (sqrt(v + eps)),
             ``outside`` (sqrt(v) + eps).
@@ -47,6 +47,7 @@ class Rule:
     rate_decay: float = 0.0
     clip: tuple[str, float] | None = None
     maximize: bool = False
+    momentum_decay: float = 1.0
 
 
 @dataclass
@@ -104,8 +105,15 @@ def update(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray
             g = g + rule.weight_decay * p
         else:
             p = p * (1.0 - rule.learning_rate * rule.weight_decay)
-    make = {"sgd": _sgd, "adam": _adam, "rmsprop": _rmsprop, "adagrad": _adagrad,
-            "adamax": _adamax}[rule.kind]  # fmt: skip
+    make = {
+        "sgd": _sgd,
+        "adam": _adam,
+        "rmsprop": _rmsprop,
+        "adagrad": _adagrad,
+        "adamax": _adamax,
+        "adadelta": _adadelta,
+        "nadam": _nadam,
+    }[rule.kind]  # fmt: skip
     return make(rule, p, g, state)
 
 
@@ -187,6 +195,30 @@ def _adamax(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarra
     return np.asarray(p - rule.learning_rate / (1 - rule.beta1**state.step) * m / (u + outside))
 
 
+def _adadelta(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
+    v = rule.rho * _slot(state, "v", g) + (1 - rule.rho) * g * g
+    moved = _slot(state, "moved", g)
+    step = np.sqrt(moved + rule.epsilon) / np.sqrt(v + rule.epsilon) * g
+    state.slots["v"] = v
+    state.slots["moved"] = rule.rho * moved + (1 - rule.rho) * step * step
+    return np.asarray(p - rule.learning_rate * step)
+
+
+def _nadam(rule: Rule, p: np.ndarray, g: np.ndarray, state: State) -> np.ndarray:
+    def momentum(step: int) -> float:
+        return float(rule.beta1 * (1.0 - 0.5 * 0.96 ** (step * rule.momentum_decay)))
+
+    now, after = momentum(state.step), momentum(state.step + 1)
+    product = float(_slot(state, "product", np.ones(()), 1.0)) * now
+    state.slots["product"] = np.asarray(product)
+    m = rule.beta1 * _slot(state, "m", g) + (1 - rule.beta1) * g
+    v = rule.beta2 * _slot(state, "v", g) + (1 - rule.beta2) * g * g
+    state.slots["m"], state.slots["v"] = m, v
+    mean = after * m / (1 - product * after) + (1 - now) * g / (1 - product)
+    root = np.sqrt(v / (1 - rule.beta2**state.step)) + rule.epsilon
+    return np.asarray(p - rule.learning_rate * mean / root)
+
+
 def _root(rule: Rule, v: np.ndarray) -> np.ndarray:
     if rule.epsilon_form == "inside":
         return np.asarray(np.sqrt(np.maximum(v + rule.epsilon, 0)))
@@ -220,6 +252,12 @@ def torch_rule(kind: str, settings: Mapping[str, Any]) -> Rule | None:
     if kind == "Adamax":
         return Rule("adamax", **common, beta1=float(betas[0]), beta2=float(betas[1]),
                     epsilon_form="inside")  # fmt: skip
+    if kind == "Adadelta":
+        return Rule("adadelta", **common, rho=float(s["rho"]), epsilon_form="inside")
+    if kind == "NAdam":
+        form = "decoupled" if s.get("decoupled_weight_decay") else "coupled"
+        return Rule("nadam", **common, beta1=float(betas[0]), beta2=float(betas[1]),
+                    decay_form=form, momentum_decay=float(s["momentum_decay"]))  # fmt: skip
     return None
 
 
@@ -258,4 +296,8 @@ def keras_rule(kind: str, settings: Mapping[str, Any]) -> Rule | None:
     if kind == "Adamax":
         return Rule("adamax", **common, beta1=float(s["beta_1"]), beta2=float(s["beta_2"]),
                     epsilon_form="outside")  # fmt: skip
+    if kind == "Adadelta":
+        return Rule("adadelta", **common, rho=float(s["rho"]), epsilon_form="inside")
+    if kind == "Nadam":
+        return Rule("nadam", **common, beta1=float(s["beta_1"]), beta2=float(s["beta_2"]))
     return None

@@ -131,10 +131,10 @@ def reordered(bench: Bench) -> Iterator[Hypothesis]:
                 array = edits.array(given)
                 if array is None or array.dtype.kind != "f" or array.ndim == 0:
                     continue
-                yield _exchange(inner, outer, index)
+                yield _exchange(bench, inner, outer, index)
 
 
-def _exchange(inner: Site, outer: Site, index: int) -> Hypothesis:
+def _exchange(bench: Bench, inner: Site, outer: Site, index: int) -> Hypothesis:
     from parity.backends import tf_edits as edits
 
     waiting: list[Any] = []
@@ -153,7 +153,60 @@ def _exchange(inner: Site, outer: Site, index: int) -> Hypothesis:
 
     facts = {"first": inner.op, "second": outer.op}
     change = Change((edits.at(inner, skip), edits.at(outer, both)))
-    return Hypothesis("operation-order", change, facts, outer, 1.2)
+    cause = _order_cause(bench, inner, outer)
+    return Hypothesis(cause, change, {**facts, "operation": outer.op}, outer, 1.2)
+
+
+def _order_cause(bench: Bench, inner: Site, outer: Site) -> str:
+    """A mask that covers a term too many, or too few, is known by that name."""
+    from parity.backends import tf_edits as edits
+
+    def masks(site: Site) -> bool:
+        value = next(iter(calls(bench, site)), None)
+        arrays = [edits.array(x) for x in value.call.inputs] if value is not None else []
+        return site.op == "Mul" and any(
+            a is not None and a.size > 1 and set(np.unique(a)) <= {0.0, 1.0} for a in arrays
+        )
+
+    sums = ("AddV2", "Sub")
+    if masks(outer) and inner.op in sums:
+        return "mask-extra"
+    return "mask-missing" if masks(inner) and outer.op in sums else "operation-order"
+
+
+def reordered_clips(bench: Bench) -> Iterator[Hypothesis]:
+    """A clip (two operations) before what torch does first, or after it."""
+    from parity.backends import tf_edits as edits
+
+    groups: dict[Any, list[Site]] = {}
+    for site in bench.sites:
+        if site.op in ("Maximum", "Minimum"):
+            groups.setdefault(site.user, []).append(site)
+    for group in groups.values():
+        if len(group) != 2:
+            continue
+        last = calls(bench, group[1])
+        for outer in bench.sites:
+            second = next(iter(calls(bench, outer)), None)
+            if second is None or not last or outer in group:
+                continue
+            if not any(x is last[0].call.output for x in second.call.inputs):
+                continue
+            bounds: list[Any] = []
+
+            def skip(call: Any, b: list[Any] = bounds) -> Any:
+                b.append(call)
+                return edits.tensor(call.inputs[0])
+
+            def both(call: Any, b: list[Any] = bounds) -> Any:
+                value = call.run()
+                for one in b[-2:]:
+                    value = one.run([value, *one.inputs[1:]])
+                return value
+
+            change = Change((*(edits.at(s, skip) for s in group), edits.at(outer, both)))
+            facts = {"first": "a clip", "second": outer.op}
+            yield Hypothesis("operation-order", change, facts, outer, 1.1)
 
 
 def replaced(bench: Bench) -> Iterator[Hypothesis]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from parity.diagnose.operations import calls, floating, suspects_first
 from parity.tolerance import SAME_NUMBER
 
 _NEWTON = 8
+_TAU = re.compile(r"tau|polyak|rho|decay|soft|ema|momentum|beta", re.IGNORECASE)
 _MOST_CANDIDATES = 24
 
 
@@ -101,15 +103,32 @@ def _integer(
     old = int(constant.value)
     if not constant.name and constant.where and abs(old) > 64:
         return
+    scalars = _powers(bench)
     named = {n: v for n, v in theirs if v == int(v) and 0 < abs(v) < 1000 and not n[:1].isdigit()}
     options = [*(int(v) for n, v in named.items() if n == constant.name), old + 1, old - 1]
     options += [int(v) for v in named.values()]
     for new in dict.fromkeys(options):
         if new == old:
             continue
-        meaning = Meaning("off-by-one" if abs(new - old) == 1 else "constant", str(new))
+        kind = "off-by-one" if abs(new - old) == 1 else "constant"
+        if any(index == 1 and v == old and s.op == "Pow" for s, index, v in scalars):
+            kind = "exponent"
+        meaning = Meaning(kind, str(new))
         change = setting(bench, {constant.key: new})
         yield _constant_hypothesis(bench, constant, new, meaning, change, 1.3)
+
+
+def _powers(bench: Bench) -> list[tuple[Site, int, float]]:
+    """Exponents of the tf side, which are integers like any other in its code."""
+    from parity.backends import tf_edits as edits
+
+    found = []
+    for site, values in bench.sites.items():
+        for index, operand in enumerate(values[0].call.inputs if site.op == "Pow" else ()):
+            array = edits.array(operand)
+            if array is not None and array.ndim == 0:
+                found.append((site, index, float(array)))
+    return found
 
 
 def _floating(
@@ -161,11 +180,23 @@ def _constant_hypothesis(
 
 def constant_cause(meaning: Meaning, name: str, old: float) -> str:
     """Which known mistake a changed number is, from its relation and the name that it bears."""
-    word = name.lower()
+    word = (name or (meaning.text if meaning.text.isidentifier() else "")).lower()
+    if "gamma" in word:
+        return (
+            "discount-power"
+            if meaning.kind == "power"
+            else ("discount" if 0.0 < old < 1.0 else "loss-constant")
+        )
+    if meaning.kind == "exponent":
+        return "extra-operation" if meaning.text == "1" else "constant"
     if meaning.kind == "off-by-one":
         return "off-by-one"
     if meaning.kind == "power" and 0 < old < 1:
         return "discount-power"
+    if old == 0.0 and not word and meaning.kind in ("constant", "number"):
+        return "missing-term"
+    if meaning.kind == "inverse":
+        return "other-operation"
     if meaning.kind == "complement":
         if "momentum" in word:
             return "norm-momentum"
@@ -184,7 +215,8 @@ def constant_cause(meaning: Meaning, name: str, old: float) -> str:
 _WORDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("start", "init", "accum"), "initial-value"),
     (("eps",), "epsilon-value"),
-    (("gamma", "discount"), "discount"),
+    (("discount",), "discount"),
+    (("margin", "delta", "temperature"), "loss-constant"),
     (("tau", "polyak"), "tau-value"),
     (("smooth",), "label-smoothing"),
     (("lr", "learning_rate"), "learning-rate"),
@@ -208,6 +240,14 @@ def solved_constants(bench: Bench) -> Iterator[Hypothesis]:
         if new is None or same(new, old, close(bench)):
             continue
         meaning = constant_meaning(old, new, constants=theirs, close=close(bench))
+        sizes = {n for a in bench.inputs["tf"].values() for n in (*np.shape(a), np.size(a))}
+        times = factor_meaning(new / old, sizes=sizes, close=close(bench)) if old else None
+        if times is not None and (meaning is None or meaning.kind == "number"):
+            facts = {"factor": new / old, "meaning": times.text, **times.facts}
+            causes = {"two": "factor-two", "size": "loss-reduction", "bessel": "ddof"}
+            cause = causes.get(times.kind, "constant-factor")
+            yield Hypothesis(cause, change(new), facts, None, 1.15, constant.where)
+            continue
         rank = 1.2 if meaning is not None else 1.8
         meaning = meaning or Meaning("number", f"{new:.8g}")
         yield _constant_hypothesis(bench, constant, new, meaning, change(new), rank)
@@ -256,8 +296,9 @@ def operation_constants(bench: Bench) -> Iterator[Hypothesis]:
 
 def complements(bench: Bench) -> Iterator[Hypothesis]:
     """Two constants that add up to one (a blend), changed together."""
-    theirs = [v for _, v in torch_numbers(bench) if 0.0 <= v <= 1.0]
-    found = [(s, i, v) for s, i, v in scalar_operands(bench) if 0.0 <= v <= 1.0]
+    theirs = [v for _, v in torch_numbers(bench) if 0.0 <= v <= 1.0][:_MOST_WEIGHTS]
+    found = [(s, i, v) for s, i, v in scalar_operands(bench)
+             if 0.0 <= v <= 1.0 and not _in_formula(s)]  # fmt: skip
     groups: dict[float, list[tuple[Site, int, float]]] = {}
     for site, index, value in found:
         groups.setdefault(round(min(value, 1.0 - value), 12), []).append((site, index, value))
@@ -266,15 +307,93 @@ def complements(bench: Bench) -> Iterator[Hypothesis]:
         if len(values) < 2:
             continue
         small = min(v for _, _, v in members)
-        if not 0.0 < small < 0.5:
+        if not 1e-5 < small < 0.5:  # smaller ones are guards, not the weights of a blend
             continue
+        named = _name_of(bench, small)
         for new in dict.fromkeys([1.0 - small, *theirs, 0.0, 1.0]):
             for which in ("all", "first", "later"):
-                yield from _blend(members, small, new, which)
+                yield from _blend(members, small, new, which, named)
+
+
+def ignored_arguments(bench: Bench) -> Iterator[Hypothesis]:
+    """A constant that weighs a difference (a blend), other at the first turn or at later ones."""
+    from parity.backends import tf_edits as edits
+
+    theirs = [v for _, v in torch_numbers(bench) if 0.0 <= v <= 1.0]
+    for site, index, old in scalar_operands(bench):
+        if site.op != "Mul" or len(bench.sites[site]) < 2 or not 0.0 < old < 1.0:
+            continue
+        if not _weighs_difference(bench, site, 1 - index):
+            continue
+        for new in dict.fromkeys([1.0, 0.0, *theirs, 1.0 - old]):
+            for which, chosen in (("first", lambda k: k == 0), ("later", lambda k: k > 0)):
+                if new == old:
+                    continue
+                change = edits.at(site, _constant_change(index, new), chosen)
+                facts = {"was": old, "wanted": new, "which": which}
+                yield Hypothesis("tau-ignored", Change((change,)), facts, site, 0.9)
+
+
+def _weighs_difference(bench: Bench, site: Site, index: int) -> bool:
+    """Whether an operand is a difference of two arrays, as in a + rate * (b - a)."""
+    operand = calls(bench, site)[0].call.inputs[index]
+    for call in bench.calls:
+        if any(o is operand for o in call.outputs):
+            return call.op == "Sub" and all(np.ndim(x) > 0 for x in call.inputs)
+    return False
+
+
+def paired_factors(bench: Bench) -> Iterator[Hypothesis]:
+    """Two values that each lack a factor, in one sum: dt on the drift, its root on the noise."""
+    if bench.first is None:
+        return
+    names = [bench.first]
+    base = bench.traced(Change())
+    r0 = None if base is None else bench.residual(base, names)
+    if r0 is None or r0.size < 3:
+        return
+    columns: list[tuple[Site, np.ndarray]] = []
+    for site in suspects_first(bench):
+        if not floating(bench, site) or site.op in ("ReadVariableOp", "Identity", "Fill"):
+            continue
+        trace = bench.traced(Change((_scaled(site, 2.0),)))
+        r = None if trace is None else bench.residual(trace, names)
+        if r is not None and np.any(r != r0):
+            columns.append((site, r - r0))
+        if len(columns) >= _MOST_COLUMNS or bench.expired:
+            break
+    theirs = torch_numbers(bench)
+    for i, (a, left) in enumerate(columns):
+        for b, right in columns[i + 1 :]:
+            matrix = np.stack([left, right], 1)
+            found, *_ = np.linalg.lstsq(matrix, -r0, rcond=None)
+            if np.abs(matrix @ found + r0).max() > 1e-6 * np.abs(r0).max():
+                continue
+            factors_ = [1.0 + float(x) for x in found]
+            meanings = [factor_meaning(f, constants=theirs, close=close(bench)) for f in factors_]
+            if any(m is None for m in meanings) or 1.0 in factors_:
+                continue
+            said = " and ".join(m.text for m in meanings if m is not None)
+            change = Change((_scaled(a, factors_[0]), _scaled(b, factors_[1])))
+            facts = {"factor": factors_[0], "meaning": said, "second": b.source}
+            yield Hypothesis("constant-factor", change, facts, a, 1.3)
+
+
+_MOST_COLUMNS = 12
+_MOST_WEIGHTS = 8
+
+
+def _name_of(bench: Bench, value: float) -> str:
+    """What the code calls a number or its complement."""
+    for constant in tf_constants(bench):
+        if constant.name and not isinstance(constant.value, bool):
+            if any(same(float(constant.value), v) for v in (value, 1.0 - value)):
+                return constant.name
+    return ""
 
 
 def _blend(
-    members: Sequence[tuple[Site, int, float]], small: float, new: float, which: str
+    members: Sequence[tuple[Site, int, float]], small: float, new: float, which: str, named: str
 ) -> Iterator[Hypothesis]:
     from parity.backends import tf_edits as edits
 
@@ -287,8 +406,11 @@ def _blend(
         changes.append(edits.at(site, _constant_change(index, wanted), chosen))
     swapped = abs(new - (1.0 - small)) < 1e-9
     cause = "tau-swapped" if swapped else "tau-ignored" if which != "all" else "tau-value"
+    if named and cause == "tau-swapped" and not _TAU.search(named):
+        cause = "complement"
     facts = {"was": small, "wanted": new, "which": which}
-    yield Hypothesis(cause, Change(tuple(changes)), facts, members[0][0], 0.9)
+    rank = 0.6 if swapped and which == "all" else 0.9
+    yield Hypothesis(cause, Change(tuple(changes)), facts, members[0][0], rank)
 
 
 def scalar_operands(bench: Bench) -> list[tuple[Site, int, float]]:
@@ -403,7 +525,18 @@ def named_factors(bench: Bench) -> Iterator[Hypothesis]:
             for text, factor in ((name, value), (f"1/{name}", 1.0 / value)):
                 facts = {"factor": factor, "meaning": text, "name_of": name}
                 cause = "missing-factor" if text == name else "extra-factor"
+                if any(word in name.lower() for word in ("gamma", "discount")):
+                    cause = "discount-power"
+                elif float(value).is_integer():
+                    cause = "constant-factor"
                 yield Hypothesis(cause, Change((_scaled(site, factor),)), facts, site, 1.1)
+
+
+def _in_formula(site: Site) -> bool:
+    """In code of Keras where two numbers that add up to one are no blend of the user's."""
+    return _in_normalisation(site) or any(
+        "keras" in code.co_filename and "losses" in code.co_filename for code, _ in site.chain
+    )
 
 
 def _in_normalisation(site: Site) -> bool:

@@ -80,7 +80,12 @@ def text_of(cause: str, facts: Facts, site: Site | None = None) -> str:
                 f"{facts['torch']}, the tf side as {facts['tf']}")  # fmt: skip
     if "factor" in facts:
         return f"{head}: {_factor_text(cause, facts, expr)}"
-    said = say(facts, expr) if say is not None else _general(facts, expr)
+    if "relation" in facts:
+        return f"{head}: torch's {facts['entry']!r} is {facts['relation']}"
+    try:
+        said = say(facts, expr) if say is not None else _general(facts, expr)
+    except KeyError:  # a cause found in a new way, for which there is no sentence yet
+        said = f"a change at {expr} makes the sides agree"
     return f"{head}: {said}" if said else head
 
 
@@ -218,6 +223,10 @@ def _optimizer_fix(cause: str, facts: Facts) -> str:
 
 
 def _mask(facts: Facts, expr: str) -> str:
+    if "other" in facts:
+        state = "not set" if facts["form"] == "inverse" else "set"
+        return (f"torch takes {facts['other']} in place of {expr} where {facts['mask']} is "
+                f"{state}; the tf side does not")  # fmt: skip
     if str(facts["form"]).startswith("a mean"):
         return (f"torch takes {expr} as {facts['form']} {facts['mask']}; the tf side averages over "
                 "everything")  # fmt: skip
@@ -249,6 +258,11 @@ _TEXT: Mapping[str, Say] = {
         "on is then turned into probabilities once more"
         if f["operation"][:1].isupper()
         else _applied(f, e)
+    ),
+    "complement": lambda f, e: (
+        f"{e} is what torch has as one minus it; with 1 - {e} the sides agree"
+        if "taken" in f
+        else _general(f, e)
     ),
     "missing-term": lambda f, e: (
         f"torch has {e} {f['sign']} `{f['term']}` there ({f['torch_line']})"
@@ -359,6 +373,25 @@ _TEXT: Mapping[str, Say] = {
     "repeated-value": lambda f, e: (
         f"on the tf side {_short(f['entry'])!r} equals {_short(f['equals'])!r}, in torch not"
     ),
+    "aliasing": lambda f, e: (
+        f"on the tf side {_short(f['entry'])!r} equals {_short(f['equals'])!r}, in torch not: it "
+        "may be one object under two names"
+    ),
+    "shared-seed": lambda f, e: (
+        f"{e} draws the same numbers each time; with torch's draws in their place the sides agree"
+    ),
+    "unstable-formula": lambda f, e: f"{e} takes {f['was']}; with {f['wanted']} the sides agree",
+    "weighted-mean": lambda f, e: (
+        f"{e} divides by the number of elements; divided by the sum of {f['mask']} it agrees with "
+        "torch"
+        if "mask" in f
+        else ""
+    ),
+    "initial-value": lambda f, e: (
+        f"{e} starts at a constant; with {f['source_of']} it agrees with torch"
+        if "source_of" in f
+        else ""
+    ),
     "modulo": lambda f, e: f"{e} is {f['was']}; as a {f['wanted']} it agrees with torch",
     "division": lambda f, e: f"{e} is {f['was']}; as {f['wanted']} it agrees with torch",
     "rounding-mode": lambda f, e: f"{e} rounds as {f['was']}, torch {f['wanted']}",
@@ -400,9 +433,6 @@ _TEXT: Mapping[str, Say] = {
         else f"{e} uses {f['was']:g}; with {f['wanted']} the sides agree"
     ),
     "option": lambda f, e: f"{f['name']} is {f['was']}; with {f['wanted']} the sides agree",
-    "relation": lambda f, e: (
-        f"torch's {f['entry']!r} is {f['relation']}; no known cause was found for it"
-    ),
 }
 
 _FIX: Mapping[str, Say] = {

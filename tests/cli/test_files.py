@@ -89,6 +89,19 @@ def test_a_file_with_itself_proves_nothing(tmp_path: Path, arrays: dict[str, np.
     assert result.output.startswith("INVALID")
 
 
+def test_a_page_is_written(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+    left = save(tmp_path / "a.npz", arrays)
+    right = save(tmp_path / "b.npz", {n: a + 1e-4 for n, a in arrays.items()})
+    page = tmp_path / "new" / "page.html"
+    assert run("compare", left, right, "--html", page).exit_code == DIFFER
+    text = page.read_text(encoding="utf-8")
+    assert "First difference" in text
+    assert "gap_counts" in text, "histograms were collected"
+    blocked = run("compare", left, right, "--html", left / "page.html")
+    assert blocked.exit_code == MISUSE
+    assert "--html" in blocked.output
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [

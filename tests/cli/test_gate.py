@@ -62,6 +62,22 @@ def test_every_form(tmp_path: Path, baseline: Path) -> None:
     assert A in summary.read_text()
 
 
+def test_the_page(tmp_path: Path, baseline: Path) -> None:
+    page = tmp_path / "gate.html"
+    report = write(tmp_path / "r.json", row(B), row("<b>new</b>"))
+    assert run(baseline, report, "--html", page).exit_code == FAILED
+    text = page.read_text(encoding="utf-8")
+    assert "gate failed (3 checks): 1 disappeared" in text
+    assert A in text
+    assert "&lt;b&gt;new" in text
+    assert "<b>new" not in text
+
+
+def test_the_page_of_a_report_without_checks(tmp_path: Path, baseline: Path) -> None:
+    assert run(baseline, write(tmp_path / "r.json"), "--html", tmp_path / "g.html").exit_code == 1
+    assert "<h1>parity: gate failed" in (tmp_path / "g.html").read_text(encoding="utf-8")
+
+
 def test_update_writes_and_prints_the_diff(tmp_path: Path, baseline: Path) -> None:
     report = write(tmp_path / "r.json", row(A, needed=9e-7), row("c"))
     assert run(baseline, report).exit_code == FAILED

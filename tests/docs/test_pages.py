@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (ROOT / "docs", ROOT / "docs" / "how-to")
+FOLDERS = (ROOT / "docs", ROOT / "docs" / "how-to", *sorted((ROOT / "examples").glob("*/")))
 BLOCK = re.compile(
     r'^```(?:python title="(?P<file>[^"]+)"(?: replace="(?P<old>[^"]*)")?|(?P<console>console))\n'
     r"(?P<body>.*?)^```$",
@@ -61,8 +62,12 @@ def matches(printed: str, expected: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda p: p.stem if p.stem != "README" else p.parent.name
+)
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    if page.parent.parent.name == "examples":
+        shutil.copytree(page.parent, tmp_path, dirs_exist_ok=True)
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     for kind, what, text in steps(page):
         if kind == "write":
@@ -87,8 +92,10 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
             assert matches(done.stdout, text), said
 
 
-def test_the_tutorial_is_among_them() -> None:
+def test_the_tutorial_and_four_examples_are_among_them() -> None:
+    """The first example is the README's own, see ``test_readme.py``."""
     assert "tutorial" in [page.stem for page in PAGES]
+    assert sum(page.parent.parent.name == "examples" for page in PAGES) >= 4
 
 
 @pytest.mark.parametrize(

@@ -149,11 +149,17 @@ def nodes(path: Path) -> Iterator[ast.AST]:
 SEEDING = {"seed", "manual_seed", "set_seed", "set_random_seed", "seed_everything"}
 
 
+SEEDS_ENVIRONMENTS = ("parity/debug/stepping.py",)
+"""gym's old interface seeds an environment of the user's by a method of that name."""
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_global_seed(path: Path) -> None:
     """Randomness is an argument: a seed call would hide a draw that differs by framework."""
     calls = [node for node in nodes(path) if isinstance(node, ast.Call)]
     names = [getattr(node.func, "attr", getattr(node.func, "id", "")) for node in calls]
+    if path.relative_to(ROOT).as_posix() in SEEDS_ENVIRONMENTS:
+        names = [name for name in names if name != "seed"]
     assert SEEDING.isdisjoint(names)
 
 

@@ -38,7 +38,8 @@ def test_golden(component: Component, check: Check, parity: ParityRecorder) -> N
     if not path.exists():
         parity.fail(f"no golden {path.name}: python scripts/write_fixtures.py writes it")
     golden = load_golden(path)
-    runs = record_runs(check, load_siblings(f"impls.{component.name}"))
+    # the parity test of this check follows and looks at the same run
+    runs = record_runs(check, load_siblings(f"impls.{component.name}"), keep=True)
     reports = [compare_with_golden(golden, runs, check, dtype) for dtype in check.dtypes]
     if (reference := compare_reference(golden, runs, check)) is not None:
         reports.append(reference)

@@ -16,6 +16,7 @@ import pytest
 
 from impls import COMPONENTS, load_component
 from parity.recorder import ParityRecorder
+from parity.recording.suite import Exchange
 from parity.suite import SuiteCase, suite_cases
 from tests.support.ledger import LEDGER, complaint, read_ledger
 
@@ -35,13 +36,26 @@ def fresh_compiler(case: SuiteCase) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_parity(case: SuiteCase, parity: ParityRecorder) -> None:
-    parity.require(*case.needs)
+def test_parity(case: SuiteCase, parity: ParityRecorder, request: pytest.FixtureRequest) -> None:
+    exchange = exchange_of(request.config)
+    parity.require(*exchange.needs(case))
     if case.mode == "compiled" and not can_compile():
         pytest.skip("torch.compile needs a C++ compiler and Python's headers")
-    report = parity.check(case.run())
+    report = parity.check(exchange.run(case))
+    if exchange.record is not None:
+        return  # one side and the reference: the ledger is about all three
     if why := complaint(report, ACCEPTED):
         parity.fail(f"{report}\n{why}")
+
+
+def exchange_of(config: pytest.Config) -> Exchange:
+    """Both sides in this process; or one, with recordings of the other (``--parity-record``)."""
+    folder, against = config.getoption("--parity-record"), config.getoption("--parity-against")
+    return Exchange(
+        record=Path(folder) if folder else None,
+        side=config.getoption("--parity-side"),
+        against=Path(against) if against else None,
+    )
 
 
 def can_compile() -> bool:

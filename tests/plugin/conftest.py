@@ -23,6 +23,7 @@ def test_critic(parity):
 
 @pytest.fixture(autouse=True)
 def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PARITY_REQUIRE", "PY_COLORS", "FORCE_COLOR", "NO_COLOR", "PYTEST_ADDOPTS"):
+    for name in ("PARITY_REQUIRE", "PY_COLORS", "FORCE_COLOR", "NO_COLOR", "PYTEST_ADDOPTS",
+                 "GITHUB_ACTIONS"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")

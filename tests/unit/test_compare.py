@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from parity.compare import compare_arrays
 from parity.tolerance import EXACT, Tolerance, default_tolerance
 
-compare_module = sys.modules["parity.compare"]  # the function of that name hides it
+scan_module = sys.modules["parity.scan"]
 LOOSE = Tolerance(1e-3, "a test's own")
 F32 = default_tolerance("float32")
 
@@ -141,7 +141,7 @@ class TestNonFinite:
         assert d.max_abs == 1.0
 
     def test_the_first_bad_place_is_named(self) -> None:
-        with mock.patch.object(compare_module, "BLOCK", 2):
+        with mock.patch.object(scan_module, "BLOCK", 2):
             d = differ([9.0, 1.0, 1.0, np.nan, np.nan], [1.0, 1.0, np.nan, 1.0, np.nan])
         assert (d.worst, d.over) == ((2,), 3)
 
@@ -222,7 +222,7 @@ def test_the_blocked_pass_is_the_definition(
     arrays: tuple[np.ndarray, np.ndarray, np.ndarray | None], atol: float, block: int
 ) -> None:
     left, right, scale = arrays
-    with mock.patch.object(compare_module, "BLOCK", block):
+    with mock.patch.object(scan_module, "BLOCK", block):
         d = differ(left, right, Tolerance(atol, "drawn"), reference=scale)
     want = naive(left, right, atol, scale)
     assert d.size == left.size
@@ -233,6 +233,12 @@ def test_the_blocked_pass_is_the_definition(
     if want["worst"] is not None:
         assert d.worst == want["worst"]
         assert np.array_equal(d.values, (left[d.worst], right[d.worst]), equal_nan=True)
+
+
+def test_a_value_and_its_scale_that_are_no_numbers_count_once() -> None:
+    nan = np.full(3, np.nan)
+    d = differ(np.float32([0.0, 1.0, 2.0]), np.float32([np.nan, 1.0, 2.5]), F32, reference=nan)
+    assert (d.problem, d.over) == ("non-finite", 2)
 
 
 @given(pairs())

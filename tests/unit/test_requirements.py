@@ -17,6 +17,7 @@ from parity.requirements import missing, module_name, parse_required, required
         (" TF , Torch ", ("tf", "torch")),
         ("tensorflow tf", ("tf",)),
         ("Box2D", ("box2d",)),
+        ("gpu Chromium", ("gpu", "chromium")),
         (",,", ()),
     ],
 )
@@ -25,7 +26,13 @@ def test_names_and_separators(text: str, names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [("torhc", "torch"), ("gymnasum", "gymnasium"), ("tensorflw", "tensorflow")]
+    ("text", "hint"),
+    [
+        ("torhc", "torch"),
+        ("gymnasum", "gymnasium"),
+        ("tensorflw", "tensorflow"),
+        ("chromum", "chromium"),
+    ],
 )
 def test_a_misspelt_name_gets_a_hint(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput, match=f"unknown package '{text}'; did you mean '{hint}'"):

@@ -1,0 +1,167 @@
+"""What A2C is checked on: its chain of links, and the data of the cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from impls.a2c.config import A2CConfig, initial_state
+from impls.learner.rollout_cases import (
+    Examples,
+    away_from_start,
+    real_rollouts,
+    synthetic_rollouts,
+)
+from parity.checks.learner import Link
+from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
+from parity.component import DTYPES, Check
+from parity.tolerance import Tolerance
+
+COMPOSED = {
+    "float64": {"*": Tolerance(1e-10, "10 updates, each continuing from its own side's results")}
+}
+FLAT = ("flat_observation", "flat_action", "flat_advantage", "flat_target")
+LOSSES = ("loss", "policy_loss", "value_loss", "entropy")
+
+
+def links(config: A2CConfig) -> tuple[Link, ...]:
+    """The update as a chain, in order."""
+    clips = config.max_gradient_norm is not None
+    chain = (
+        Link("bootstrap", ("next_observation",), ("next_value",)),
+        Link("target", ("reward", "next_value", "terminated", "truncated"), ("target",)),
+        Link("advantage", ("observation", "target"), ("advantage",)),
+        Link("flatten", ("observation", "action", "advantage", "target"), FLAT),
+        Link("loss", FLAT, LOSSES, constants=FLAT[2:]),
+        Link("gradients_of", FLAT, (*LOSSES, "gradients")),
+        Link("clip", ("gradients",), ("clipped", "gradient_norm")),
+        Link(
+            "apply",
+            ("clipped" if clips else "gradients",),
+            writes=("slot/actor_critic/*", "param/actor_critic/*"),
+        ),
+    )
+    return tuple(link for link in chain if clips or link.name != "clip")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A configuration with its data."""
+
+    name: str
+    config: A2CConfig
+    examples: Examples
+    needs: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = DTYPES
+    """float64 alone where other cases show enough of float32."""
+
+    def common(self) -> dict[str, Any]:
+        return {
+            "case": self.name,
+            "config": self.config,
+            "initial_state": away_from_start(initial_state, self.config),
+            "examples": self.examples,
+            "needs": self.needs,
+        }
+
+
+CASES = (
+    Case(
+        "all-ends",
+        A2CConfig(
+            5, 3, hidden_sizes=(11,), entropy_coefficient=0.1, normalize_advantage=True, gamma=0.9
+        ),
+        synthetic_rollouts(5, 3, steps=7, environments=4),
+    ),
+    Case(
+        "cart-pole",
+        A2CConfig(4, 2, hidden_sizes=(11, 7), max_gradient_norm=0.2, gamma=0.9),
+        real_rollouts(
+            "CartPole-v1", steps=5, environments=3, max_episode_steps=12, reward_scale=0.1
+        ),
+        ("gymnasium",),
+    ),
+    Case(
+        "pendulum",
+        A2CConfig(
+            3, 1, 2.0, True, (11, 7), False, optimizer="adam", max_gradient_norm=None, gamma=0.9
+        ),
+        real_rollouts(
+            "Pendulum-v1", steps=5, environments=3, max_episode_steps=9, reward_scale=0.1
+        ),
+        ("gymnasium",),
+    ),
+    Case(
+        "one-step",
+        A2CConfig(3, 4, hidden_sizes=(5,)),
+        synthetic_rollouts(3, 4, steps=1, environments=6),
+        dtypes=("float64",),
+    ),
+    Case(
+        "square",
+        A2CConfig(5, 5, 1.0, True, (5, 5), gamma=0.95),
+        synthetic_rollouts(5, 5, steps=5, environments=5, continuous=True),
+        dtypes=("float64",),
+    ),
+)
+
+TINY = Case(
+    "tiny",
+    A2CConfig(3, 2, hidden_sizes=(5,)),
+    synthetic_rollouts(3, 2, steps=2, environments=3),
+)
+"""The one that is compiled by torch: that takes seconds for the smallest graph."""
+
+TRACES = 1
+"""Graphs of a compiled learner."""
+
+UPDATES = 10
+
+
+def _slower(learner: Any) -> None:
+    learner.set_learning_rate("actor_critic", 2.5e-4)
+
+
+CHANGES = {2: _slower}
+"""The learning rate changes while a compiled update is in use."""
+
+LINK_CHECKS: tuple[Check, ...] = tuple(
+    LinkCheck(
+        name=link.name,
+        links=links(case.config),
+        at=(0, 2),
+        dtypes=case.dtypes,
+        **case.common(),
+    )
+    for case in CASES
+    for link in links(case.config)
+)
+
+
+def _composed(case: Case, modes: tuple[str, ...]) -> Check:
+    return UpdateSequenceCheck(
+        name="update",
+        traces=TRACES,
+        updates=UPDATES,
+        dtypes=("float64",),
+        modes=modes,
+        changes=CHANGES,
+        tolerances=COMPOSED,
+        **case.common(),
+    )
+
+
+LOCKSTEP_CHECKS: tuple[Check, ...] = tuple(
+    LockstepCheck(
+        name="update", traces=TRACES, changes=CHANGES, dtypes=case.dtypes, **case.common()
+    )
+    for case in CASES
+)
+
+CHECKS = (
+    *LINK_CHECKS,
+    *LOCKSTEP_CHECKS,
+    _composed(CASES[1], ("eager", "xla")),
+    _composed(CASES[2], ("eager",)),
+    _composed(TINY, ("compiled",)),
+)

@@ -1,0 +1,165 @@
+"""What the one-step actor-critic is checked on: its chain of links, and the data of the cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from impls.actor_critic.config import ActorCriticConfig, initial_state
+from impls.learner.rollout_cases import (
+    Examples,
+    away_from_start,
+    real_rollouts,
+    synthetic_rollouts,
+)
+from parity.checks.learner import Link
+from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
+from parity.component import DTYPES, Check
+from parity.tolerance import Tolerance
+
+COMPOSED = {
+    "float64": {"*": Tolerance(1e-10, "10 updates, each continuing from its own side's results")}
+}
+FLAT = ("flat_observation", "flat_action", "flat_advantage", "flat_target")
+LOSSES = ("loss", "policy_loss", "value_loss", "entropy")
+
+
+def links(config: ActorCriticConfig) -> tuple[Link, ...]:
+    """The update as a chain, in order."""
+    clips = config.max_gradient_norm is not None
+    chain = (
+        Link("value_estimates", ("observation", "next_observation"), ("value", "next_value")),
+        Link("target", ("reward", "next_value", "terminated", "truncated"), ("target",)),
+        Link("advantage", ("value", "target"), ("advantage",)),
+        Link("flatten", ("observation", "action", "advantage", "target"), FLAT),
+        Link("loss", FLAT, LOSSES, constants=FLAT[2:]),
+        Link("gradients_of", FLAT, (*LOSSES, "gradients")),
+        Link("clip", ("gradients",), ("clipped", "gradient_norm")),
+        Link(
+            "apply",
+            ("clipped" if clips else "gradients",),
+            writes=("slot/actor_critic/*", "param/actor_critic/*"),
+        ),
+    )
+    return tuple(link for link in chain if clips or link.name != "clip")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A configuration with its data."""
+
+    name: str
+    config: ActorCriticConfig
+    examples: Examples
+    needs: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = DTYPES
+    """float64 alone where other cases show enough of float32."""
+
+    def common(self) -> dict[str, Any]:
+        return {
+            "case": self.name,
+            "config": self.config,
+            "initial_state": away_from_start(initial_state, self.config),
+            "examples": self.examples,
+            "needs": self.needs,
+        }
+
+
+CASES = (
+    Case(
+        "all-ends",
+        ActorCriticConfig(5, 3, hidden_sizes=(11,), entropy_coefficient=0.1, gamma=0.9),
+        synthetic_rollouts(5, 3, steps=1, environments=14),
+    ),
+    Case(
+        "cart-pole",
+        ActorCriticConfig(4, 2, hidden_sizes=(11, 7), max_gradient_norm=0.2, gamma=0.9),
+        real_rollouts(
+            "CartPole-v1", steps=1, environments=9, max_episode_steps=12, reward_scale=0.1
+        ),
+        ("gymnasium",),
+    ),
+    Case(
+        "pendulum",
+        ActorCriticConfig(
+            3,
+            1,
+            2.0,
+            True,
+            (11, 7),
+            False,
+            optimizer="rmsprop",
+            max_gradient_norm=None,
+            gamma=0.9,
+        ),
+        real_rollouts(
+            "Pendulum-v1", steps=1, environments=5, max_episode_steps=9, reward_scale=0.1
+        ),
+        ("gymnasium",),
+    ),
+    Case(
+        "one-row",
+        ActorCriticConfig(3, 4, hidden_sizes=(5,)),
+        synthetic_rollouts(3, 4, steps=1, environments=1),
+        dtypes=("float64",),
+    ),
+    Case(
+        "square",  # and more than one step: each counts on its own
+        ActorCriticConfig(4, 4, 1.0, True, (4, 4), gamma=0.95),
+        synthetic_rollouts(4, 4, steps=4, environments=4, continuous=True),
+        dtypes=("float64",),
+    ),
+)
+
+TRACES = 1
+"""Graphs of a compiled learner."""
+
+UPDATES = 10
+
+
+def _slower(learner: Any) -> None:
+    learner.set_learning_rate("actor_critic", 2.5e-4)
+
+
+CHANGES = {2: _slower}
+"""The learning rate changes while a compiled update is in use."""
+
+LINK_CHECKS: tuple[Check, ...] = tuple(
+    LinkCheck(
+        name=link.name,
+        links=links(case.config),
+        at=(0, 2),
+        dtypes=case.dtypes,
+        **case.common(),
+    )
+    for case in CASES
+    for link in links(case.config)
+)
+
+
+def _composed(case: Case, modes: tuple[str, ...]) -> Check:
+    return UpdateSequenceCheck(
+        name="update",
+        traces=TRACES,
+        updates=UPDATES,
+        dtypes=("float64",),
+        modes=modes,
+        changes=CHANGES,
+        tolerances=COMPOSED,
+        **case.common(),
+    )
+
+
+LOCKSTEP_CHECKS: tuple[Check, ...] = tuple(
+    LockstepCheck(
+        name="update", traces=TRACES, changes=CHANGES, dtypes=case.dtypes, **case.common()
+    )
+    for case in CASES
+)
+
+CHECKS = (
+    *LINK_CHECKS,
+    *LOCKSTEP_CHECKS,
+    _composed(CASES[1], ("eager", "xla")),
+    _composed(CASES[2], ("eager",)),
+)

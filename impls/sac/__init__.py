@@ -1,0 +1,1 @@
+"""A paired component; the contract stands in ``spec.py``."""

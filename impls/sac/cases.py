@@ -1,0 +1,227 @@
+"""What SAC is checked on: its chain of links, and the data of the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from impls.learner.cases import Examples, apart, real_batches, synthetic_batches
+from impls.sac.config import SACConfig, initial_state
+from impls.sac.numpy_ref import make_learner
+from parity.checks.learner import Example, Link, State
+from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
+from parity.component import Check
+from parity.tolerance import Tolerance
+
+COMPOSED = {
+    "float64": {
+        "*": Tolerance(1e-10, "up to 20 updates, each continuing from its own side's results")
+    }
+}
+
+_STEP = ("observation", "action", "target")
+_ACTOR = ("observation", "noise", "alpha")
+_NEXT = ("next_observation", "next_action", "next_log_prob", "alpha")
+
+
+def links(config: SACConfig) -> tuple[Link, ...]:
+    """The update as a chain, in order."""
+    clips = config.max_gradient_norm is not None
+    chain = (
+        Link("alpha", (), ("alpha",)),
+        Link("sample", ("next_observation", "next_noise"), ("next_action", "next_log_prob")),
+        Link("target", ("reward", *_NEXT, "terminated", "truncated"), ("target",)),
+        Link("td_error", _STEP, ("td_error_q1", "td_error_q2")),
+        Link("critic_loss", _STEP, ("critic_loss",), constants=("target",)),
+        Link("critic_gradients", _STEP, ("critic_loss", "critic_gradients")),
+        Link("clip_critic", ("critic_gradients",), ("critic_clipped", "critic_norm")),
+        Link(
+            "apply_critic",
+            ("critic_clipped" if clips else "critic_gradients",),
+            writes=("slot/critic/*", "param/critic/*"),
+        ),
+        Link("actor_loss", _ACTOR, ("actor_loss",), constants=("alpha",)),
+        Link("actor_gradients", _ACTOR, ("actor_loss", "log_prob", "actor_gradients")),
+        Link("clip_actor", ("actor_gradients",), ("actor_clipped", "actor_norm")),
+        Link(
+            "apply_actor",
+            ("actor_clipped" if clips else "actor_gradients",),
+            writes=("slot/actor/*", "param/actor/*"),
+        ),
+        # the sample that the actor learned from, not a new one of the actor as it is now
+        Link("temperature_loss", ("log_prob",), ("temperature_loss",), constants=("log_prob",)),
+        Link("temperature_gradients", ("log_prob",), ("temperature_loss", "temperature_gradients")),
+        Link(
+            "apply_temperature",
+            ("temperature_gradients",),
+            writes=("slot/temperature/*", "param/temperature/*"),
+        ),
+        Link("update_targets", writes=("target/*",)),
+    )
+    fixed = not config.learn_temperature
+    return tuple(
+        link
+        for link in chain
+        if (clips or not link.name.startswith("clip_"))
+        and not (fixed and "temperature" in link.name)
+    )
+
+
+def both_noises(examples: Examples) -> Examples:
+    """The same batches, and a second noise: that of the target, apart from the actor's."""
+
+    def made(rng: np.random.Generator, count: int) -> list[Example]:
+        return [
+            (batch, {**draws, "next_noise": rng.standard_normal(draws["noise"].shape)})
+            for batch, draws in examples(rng, count)
+        ]
+
+    return made
+
+
+def level_critics(config: SACConfig, examples: Examples) -> Callable[[np.random.Generator], State]:
+    """A starting state in which either critic is the smaller one in some rows.
+
+    As drawn, their last biases differ by more than what they say of any action, and the smaller
+    critic is the same one in all rows: a minimum, or the first of them, would look alike. The
+    second critic is shifted by the median difference, and so is the second target critic.
+    """
+
+    def made(rng: np.random.Generator) -> State:
+        state = dict(apart(initial_state, config)(rng))
+        learner = make_learner(config, dtype="float64")
+        [(batch, draws)] = examples(np.random.default_rng(0), 1)
+        for kind in ("param", "target"):
+            critics = {n: v for n, v in state.items() if n.startswith(f"{kind}/critic/")}
+            named = {n.replace("target/", "param/"): v for n, v in critics.items()}
+            learner.load_state({**state, **named})
+            s, noise = (np.asarray(a, np.float64) for a in (batch["observation"], draws["noise"]))
+            minus_q1, minus_q2 = learner.td_error(s, learner.sample(s, noise)[0], np.zeros(len(s)))
+            last = f"{kind}/critic/q2/l{len(config.hidden_sizes) + 1}/bias"
+            state[last] = state[last] + np.median(minus_q2 - minus_q1)
+        return state
+
+    return made
+
+
+@dataclass(frozen=True)
+class Case:
+    """A configuration with its data."""
+
+    name: str
+    config: SACConfig
+    examples: Examples
+    needs: tuple[str, ...] = ()
+
+    def common(self) -> dict[str, Any]:
+        return {
+            "case": self.name,
+            "config": self.config,
+            "initial_state": level_critics(self.config, self.examples),
+            "examples": both_noises(self.examples),
+            "needs": self.needs,
+        }
+
+
+CASES = (
+    Case(
+        "pendulum",
+        SACConfig(3, 1, 2.0, (11,), max_gradient_norm=0.5, tau=0.01, initial_temperature=0.2),
+        real_batches("Pendulum-v1", reward_scale=0.1, max_episode_steps=20, noise=True),
+        ("gymnasium",),
+    ),
+    Case(
+        "lunar-lander",
+        SACConfig(8, 2, 1.0, (11, 7), gamma=0.9, initial_temperature=0.5),
+        real_batches(
+            "LunarLanderContinuous-v3", reward_scale=0.1, max_episode_steps=90, noise=True
+        ),
+        ("gymnasium", "box2d"),
+    ),
+    Case(
+        "one-row",
+        SACConfig(3, 2, (0.5, 2.0), (11, 7), target_entropy=0.7, max_gradient_norm=0.02),
+        synthetic_batches(3, 2, rows=1, noise=True),
+    ),
+    # bounds of log_std that the network reaches, and a temperature that stays
+    Case(
+        "square",
+        SACConfig(
+            5,
+            5,
+            1.0,
+            (5,),
+            initial_temperature=0.3,
+            learn_temperature=False,
+            log_std_min=-0.3,
+            log_std_max=0.1,
+        ),
+        synthetic_batches(5, 5, rows=5, noise=True),
+    ),
+)
+
+PENDULUM = CASES[0]
+"""Small, and the one that is compiled as well: compiling takes seconds per layer."""
+
+TRACES = 1
+"""Graphs of a compiled learner."""
+
+
+def _slower(group: str) -> Any:
+    return lambda learner: learner.set_learning_rate(group, 2.5e-4)
+
+
+CHANGES = {1: _slower("temperature"), 2: _slower("critic"), 3: _slower("actor")}
+"""Learning rates change while a compiled update is in use."""
+
+
+def _untouched(config: SACConfig) -> tuple[str, ...]:
+    """The slots of a temperature that is not learned stay at zero."""
+    return () if config.learn_temperature else ("update/*/state/slot/temperature/[mv]/log_alpha",)
+
+
+LINK_CHECKS: tuple[Check, ...] = tuple(
+    LinkCheck(name=link.name, links=links(case.config), **case.common())
+    for case in CASES
+    for link in links(case.config)
+)
+
+UPDATE_CHECKS: tuple[Check, ...] = tuple(
+    check
+    for case in CASES
+    for check in (
+        UpdateSequenceCheck(
+            name="update",
+            traces=TRACES,
+            dtypes=("float64",),
+            modes=("eager", "compiled", "xla") if case is PENDULUM else ("eager",),
+            updates=20 if case is PENDULUM else 6,
+            changes=CHANGES,
+            tolerances=COMPOSED,
+            expect_zero=_untouched(case.config),
+            **case.common(),
+        ),
+        LockstepCheck(
+            name="update",
+            traces=TRACES,
+            changes=CHANGES,
+            expect_zero=_untouched(case.config),
+            **case.common(),
+        ),
+    )
+)
+
+# torch compiles SAC in float64 only, in the composed check: compiling takes most of the time.
+COMPILED_CHECK = LockstepCheck(
+    name="update",
+    traces=TRACES,
+    dtypes=("float32",),
+    modes=("xla",),
+    changes=CHANGES,
+    **{**PENDULUM.common(), "case": "pendulum-xla"},
+)
+
+CHECKS = (*LINK_CHECKS, *UPDATE_CHECKS, COMPILED_CHECK)

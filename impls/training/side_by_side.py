@@ -1,0 +1,233 @@
+"""``lockstep`` and ``freerun`` of ``python -m impls``: both frameworks in one process."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from impls.errors import ConfigError
+from impls.training.runs import Asked
+
+
+def shared(function: Any) -> Any:
+    """Options of both commands."""
+    for option in reversed(
+        (
+            click.argument("algorithm"),
+            click.option("--env", "env_id", required=True, help="Environment id."),
+            click.option("--updates", type=int, default=200, show_default=True),
+            click.option("--seed", type=int, default=0, show_default=True),
+            click.option("--set", "given", multiple=True, metavar="KEY=VALUE"),
+            click.option("--plant", metavar="MUTANT", help="Plant one of the algorithm's bugs."),
+            click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="PATH"),
+            click.option("--html", "html_path", type=click.Path(path_type=Path), metavar="PATH"),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@click.command()
+@shared
+@click.option("--framework", type=click.Choice(["torch", "tf"]), default="torch", help="Drives.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32")
+def lockstep(
+    algorithm: str,
+    env_id: str,
+    updates: int,
+    seed: int,
+    given: tuple[str, ...],
+    plant: str | None,
+    json_path: Path | None,
+    html_path: Path | None,
+    framework: str,
+    dtype: str,
+) -> None:
+    """Train both in lockstep, and compare every link of every update.
+
+    float32: each link with inputs forced equal, within 1e-6. float64: whole
+    updates, within 1e-10.
+
+    \b
+    python -m impls lockstep td3 --env Pendulum-v1 --updates 1000
+    """
+    from impls.__main__ import settings_of
+    from impls.training.lockstep import lockstep as run
+
+    _require(updates)
+    asked = Asked(algorithm, framework, env_id, seed, dtype, settings=settings_of(given))
+    with with_bug(algorithm, plant) as impls, _bar(updates) as progress:
+        result = run(asked, updates, progress=progress, impls=impls)
+    document = result.document()
+    _write(json_path, document)
+    for name, worst in result.links.items():
+        place = f"update {worst.update}, {worst.entry}" if worst.error else "equal"
+        click.echo(f"{name:<20} {worst.error:>8.1e}  {place}")
+    name, worst = result.worst
+    click.echo(
+        f"\n{updates:,} updates over {result.steps:,} steps of {env_id}, {dtype}: worst error "
+        f"{worst.error:.2g} in {name} (bound {result.bound:g})"
+    )
+    if result.first is not None:
+        f = result.first
+        click.echo(
+            f"first difference: update {f['update']}, {f['link']}, {f['entry']}: {f['error']:.2g}"
+        )
+    if html_path is not None:
+        _page(html_path, f"lockstep: {algorithm} on {env_id}", [], _facts(document))
+    sys.exit(0 if result.first is None else 1)
+
+
+@click.command()
+@shared
+@click.option("--plot", "plot_path", type=click.Path(path_type=Path), metavar="PATH", help="SVG.")
+@click.option("--table", is_flag=True, help="The correct pair, then each of the planted bugs.")
+def freerun(
+    algorithm: str,
+    env_id: str,
+    updates: int,
+    seed: int,
+    given: tuple[str, ...],
+    plant: str | None,
+    json_path: Path | None,
+    html_path: Path | None,
+    plot_path: Path | None,
+    table: bool,
+) -> None:
+    """Let both train on their own, in float32 and float64: chaos, or a bug?
+
+    Exit codes: 0 chaos (one function, rounding that grows), 1 a bug. With
+    --table: 0 where all verdicts are right, 1 where a bug was not seen.
+
+    \b
+    python -m impls freerun ddpg --env Pendulum-v1 --updates 400
+    python -m impls freerun ddpg --env Pendulum-v1 --plant gamma-squared
+    """
+    from impls.__main__ import settings_of
+    from impls.training.freerun import freerun as run
+    from impls.training.freerun import plot
+
+    _require(updates)
+    asked = Asked(algorithm, "torch", env_id, seed, settings=settings_of(given))
+    if table:
+        from impls.training.bug_table import bug_table
+
+        if plant or html_path or plot_path:
+            raise ConfigError("--table runs every bug: of the outputs, it takes --json only")
+        rows = bug_table(asked, updates, tell=click.echo)
+        _write(json_path, {"updates": updates, "rows": rows})
+        sys.exit(0 if all(row["right"] for row in rows) else 1)
+    with with_bug(algorithm, plant) as impls, _bar(2 * updates) as progress:
+        result = run(asked, updates, impls=impls, progress=progress)
+    document = result.document()
+    _write(json_path, document)
+    for series in (result.float32, result.float64):
+        far = series.horizon
+        said = f"update {far}" if far else f"not within {len(series.differences)} updates"
+        click.echo(
+            f"{series.dtype}: first over 1e-6: {said}; at the end {series.differences[-1]:.1e}"
+        )
+    if result.growth is not None:
+        click.echo(f"growth: {result.growth:.3g} digits per update")
+    if result.predicted is not None:
+        click.echo(f"float64's horizon by that growth: update {result.predicted:.0f}")
+    click.echo(f"float64 is {result.excess:.2g} times 2^-29 of float32's difference, at most")
+    meaning = {
+        "chaos": "rounding, amplified by the loop; float64 has it later",
+        "diverge": "a difference that precision does not shrink: a bug",
+    }
+    click.echo(f"verdict {result.verdict}: {meaning[result.verdict]}")
+    if plot_path is not None:
+        from parity.trace import write_atomic
+
+        write_atomic(plot_path, _standalone(plot(result)).encode())
+    if html_path is not None:
+        curve = {"title": "Difference against updates", "svg": plot(result), "text": result.verdict}
+        _page(html_path, f"freerun: {algorithm} on {env_id}", [curve], _facts(document))
+    sys.exit(0 if result.verdict == "chaos" else 1)
+
+
+def _require(updates: int) -> None:
+    if updates < 1:
+        raise ConfigError(f"--updates {updates}: at least 1")
+
+
+def bugs(algorithm: str) -> list[Any]:
+    """The planted bugs of the pair; those of the reference take no part in training."""
+    from impls.training.registry import algorithm as by_name
+
+    mutants = importlib.import_module(f"impls.{by_name(algorithm).name}.faults").MUTANTS
+    return [m for m in mutants if m.sibling in ("torch", "tf")]
+
+
+@contextmanager
+def with_bug(algorithm: str, plant: str | None) -> Iterator[Mapping[str, Any]]:
+    """The siblings with a bug in one of them, or as they are."""
+    if plant is None:
+        yield {}
+        return
+    from parity.runner import planted
+
+    mutants = bugs(algorithm)
+    found = [m for m in mutants if m.id == plant]
+    if not found:
+        known = ", ".join(m.id for m in mutants)
+        raise ConfigError(f"--plant {plant}: {algorithm} has no such bug; known: {known}")
+    with planted(f"impls.{algorithm}", found[0]) as siblings:
+        yield {name: siblings[name] for name in ("torch", "tf")}
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+def _write(path: Path | None, document: Mapping[str, Any]) -> None:
+    if path is None:
+        return
+    from parity.trace import write_atomic
+
+    try:
+        write_atomic(path, f"{json.dumps(document, indent=1, default=str)}\n".encode())
+    except OSError as error:
+        raise ConfigError(f"--json {path}: {error.strerror or error}") from None
+
+
+def _facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    plain = {k: v for k, v in document.items() if k not in ("differences", "links", "asked")}
+    return [(k.replace("_", " "), str(v)) for k, v in {**document["asked"], **plain}.items()]
+
+
+def _page(path: Path, title: str, curves: Any, facts: list[tuple[str, str]]) -> None:
+    from parity.html.page import render_page, write_page
+
+    shown = curves or [{"title": title, "svg": "", "text": "every link of every update"}]
+    try:
+        write_page(path, render_page(title, [], curves=shown, facts=facts))
+    except OSError as error:
+        raise ConfigError(f"--html {path}: {error.strerror or error}") from None
+
+
+def _standalone(svg: str) -> str:
+    """A plot with its own colours, for a file."""
+    style = (
+        "<style>.grid{stroke:#ddd}.tick,.label{font:11px sans-serif;fill:#555}"
+        "polyline{fill:none;stroke-width:1.5}.propagated32{stroke:#1f6fb2}"
+        ".propagated64{stroke:#c4462d}</style>"
+    )
+    head, _, rest = svg.partition(">")
+    return f'{head} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'

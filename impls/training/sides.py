@@ -1,0 +1,83 @@
+"""What a loop needs of a framework: arrays to tensors and back, acting, updating, the buffer."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+
+from impls.errors import ConfigError
+from impls.replay_buffer.config import ReplayBufferConfig
+from impls.training.registry import Algorithm
+from parity.quiet import import_tensorflow
+
+Arrays = Mapping[str, np.ndarray]
+FRAMEWORKS = ("torch", "tf")
+
+
+class Side(Protocol):
+    """One learner of one framework."""
+
+    name: str
+    learner: Any
+
+    def tensors(self, arrays: Arrays) -> dict[str, Any]:
+        """Floats in the learner's dtype; whole numbers as int64; bool as it is."""
+
+    def act(self, observation: np.ndarray, draws: Arrays) -> dict[str, np.ndarray]:
+        """What the policy does while learning, [B, ...] each."""
+
+    def greedy(self, observation: np.ndarray) -> np.ndarray:
+        """What it does when it is evaluated."""
+
+    def update(self, batch: Mapping[str, Any], draws: Mapping[str, Any]) -> Mapping[str, Any]:
+        """One update from tensors."""
+
+    def buffer(self, config: ReplayBufferConfig) -> Any:
+        """A replay buffer of the framework."""
+
+
+def make_side(
+    framework: str,
+    chosen: Algorithm,
+    config: Any,
+    *,
+    dtype: str,
+    compiled: bool = False,
+    threads: int = 1,
+    exploration: float = 0.1,
+    impl: ModuleType | None = None,
+) -> Side:
+    """A learner in its framework, which is imported here and not before.
+
+    Args:
+        compiled: torch.compile, or tf.function.
+        exploration: share of the largest action, for deterministic policies.
+        impl: the sibling module to use; that of the algorithm if None.
+
+    Raises:
+        ConfigError: the framework is unknown or not installed.
+    """
+    if framework not in FRAMEWORKS:
+        raise ConfigError(f"framework={framework!r}: known are {', '.join(FRAMEWORKS)}")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if framework == "tf":
+        # read when TensorFlow starts; one that runs already keeps the number that it has
+        os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(threads))
+        os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+        import_tensorflow()
+    try:
+        module = importlib.import_module(f"impls.training.{framework}_side")
+        impl = impl or importlib.import_module(f"impls.{chosen.name}.{framework}_impl")
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("impls"):
+            raise ConfigError(f"algorithm {chosen.name!r} has no {framework} side") from None
+        raise ConfigError(f"{error.name} is not installed: pip install {error.name}") from None
+    side: Side = module.make(
+        impl, config, dtype=dtype, compiled=compiled, threads=threads, exploration=exploration
+    )
+    return side

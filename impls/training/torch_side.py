@@ -1,0 +1,78 @@
+"""A learner in PyTorch, as the training loops use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from impls.exploration import torch_impl as exploration_
+from impls.replay_buffer import torch_impl as replay_buffer
+from impls.replay_buffer.config import ReplayBufferConfig
+from impls.training.sides import Arrays
+
+
+class TorchSide:
+    name = "torch"
+
+    def __init__(self, learner: Any, dtype: str, exploration: float) -> None:
+        self.learner, self.dtype, self.exploration = learner, dtype, exploration
+        self._float = getattr(torch, dtype)
+
+    def tensors(self, arrays: Arrays) -> dict[str, Tensor]:
+        return {name: self._tensor(array) for name, array in arrays.items()}
+
+    def act(self, observation: np.ndarray, draws: Arrays) -> dict[str, np.ndarray]:
+        given, drawn = self._tensor(observation), self.tensors(draws)
+        if not hasattr(self.learner, "act"):
+            return {"action": self._noisy(given, drawn["noise"]).numpy()}
+        made = self.learner.act(given, drawn)
+        return {name: value.numpy() for name, value in made.items()}
+
+    def greedy(self, observation: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            given = self._tensor(observation)
+            if hasattr(self.learner, "greedy"):
+                found: np.ndarray = self.learner.greedy(given).numpy()
+                return found
+            action: np.ndarray = self.learner.networks["actor"](given).numpy()
+            return action
+
+    def update(self, batch: Mapping[str, Tensor], draws: Mapping[str, Tensor]) -> Mapping[str, Any]:
+        made: Mapping[str, Any] = self.learner.update(batch, draws)
+        return made
+
+    def buffer(self, config: ReplayBufferConfig) -> replay_buffer.ReplayBuffer:
+        return replay_buffer.ReplayBuffer(config, dtype=self.dtype)
+
+    def _noisy(self, observation: Tensor, noise: Tensor) -> Tensor:
+        """A deterministic policy's action with Gaussian noise, within bounds."""
+        bounds = torch.tensor(self.learner.config.actor.bounds, dtype=self._float)
+        with torch.no_grad():
+            action: Tensor = self.learner.networks["actor"](observation)
+            return exploration_.gaussian_action(
+                action, noise, sigma=self.exploration * bounds, low=-bounds, high=bounds
+            )
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        if array.dtype.kind == "f":
+            return torch.as_tensor(array, dtype=self._float)
+        return torch.as_tensor(array if array.dtype.kind == "b" else array.astype(np.int64))
+
+
+def make(
+    impl: ModuleType,
+    config: Any,
+    *,
+    dtype: str,
+    compiled: bool,
+    threads: int,
+    exploration: float,
+) -> TorchSide:
+    torch.set_num_threads(threads)
+    variant = "compile" if compiled else "eager"
+    return TorchSide(impl.make_learner(config, dtype=dtype, variant=variant), dtype, exploration)

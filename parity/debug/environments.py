@@ -1,0 +1,248 @@
+"""The environment door: two environments, the same seeds, the same actions, step by step.
+
+Each side is run twice where it can be made anew: what a side does not repeat from its own seed
+(a clock, a generator that is not seeded) says nothing about the other side, and is named.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from parity.checks import seeded
+from parity.debug import stepping
+from parity.debug.stepping import Rollout
+from parity.debug.subjects import Subject, call_factory
+from parity.errors import InvalidInput
+from parity.report import Problem, Report, build_report
+from parity.trace import Trace
+
+SIDES = ("torch", "tf")
+
+
+@dataclass
+class Side:
+    """One environment, and how to get a fresh one; None where it cannot be had."""
+
+    label: str
+    subject: Subject
+    first: Any
+
+    def fresh(self) -> Any:
+        """A new environment, or a copy of the given one before it was used."""
+        if self.subject.factory is not None:
+            return call_factory(self.subject.factory, self.label)
+        return copy.deepcopy(self.first)
+
+    def again(self) -> bool:
+        """Whether :meth:`fresh` works."""
+        try:
+            self.fresh()
+        except Exception:
+            return False
+        return True
+
+
+@dataclass
+class Bench:
+    """What the hypotheses may use.
+
+    Attributes:
+        run: ``(environment, actions, side) -> rollout`` with the seed of this check.
+    """
+
+    sides: Mapping[str, Side]
+    actions: Sequence[Any]
+    rollouts: Mapping[str, Rollout]
+    report: Report
+    seed: int
+    remade: bool
+    ignored: frozenset[str] = frozenset()
+
+    def run(
+        self, environment: Any, actions: Sequence[Any], side: str, seed: int | None = None
+    ) -> Rollout:
+        """Run an environment as the check does."""
+        start = self.seed if seed is None else seed
+        return stepping.run(environment, actions, seed=start, label=self.sides[side].label)
+
+
+def check_environments(
+    subjects: Mapping[str, Subject],
+    inputs: Mapping[str, np.ndarray] | None,
+    *,
+    steps: int | None,
+    seed: int,
+) -> Report:
+    """Compare two environments on seeded rollouts.
+
+    Entries: those of :class:`parity.debug.stepping.Rollout`, in the order in which they happen,
+    then ``space/...``, the sizes and bounds that the environments declare.
+
+    Args:
+        inputs: ``[steps, ...]`` actions; drawn from the torch side's action space where None.
+        steps: how many; None for enough to reach the time limit.
+
+    Raises:
+        InvalidInput: an environment cannot be reset or stepped, or no actions can be drawn.
+    """
+    sides = {n: Side(s.label, s, s.value) for n, s in subjects.items()}
+    remade = all(side.again() for side in sides.values())
+    actions = _actions(sides, inputs, steps, seed)
+    rollouts = {
+        name: stepping.run(
+            side.fresh() if remade else side.first,
+            actions,
+            seed=seed,
+            label=side.label,
+            side=name,
+        )
+        for name, side in sides.items()
+    }
+    return _judged(sides, actions, rollouts, seed, remade)
+
+
+def _actions(
+    sides: Mapping[str, Side],
+    inputs: Mapping[str, np.ndarray] | None,
+    steps: int | None,
+    seed: int,
+) -> list[Any]:
+    if inputs:
+        if len(inputs) != 1:
+            raise InvalidInput(
+                f"two environments take one input, their actions; given: {', '.join(inputs)}"
+            )
+        given = stepping.rows(next(iter(inputs.values())))
+        if not given:
+            raise InvalidInput("no actions; a check on nothing proves nothing")
+        return given if steps is None else given[:steps]
+    count = stepping.steps_for([s.first for s in sides.values()]) if steps is None else steps
+    if count < 1:
+        raise InvalidInput(f"steps={count}: a rollout has at least one step")
+    with_space = [s for s in sides.values() if getattr(s.first, "action_space", None) is not None]
+    chosen = with_space[0] if with_space else sides["torch"]
+    rng = seeded("actions", str(seed))
+    return stepping.draw_actions(chosen.first, count, rng, chosen.label)
+
+
+def _judged(
+    sides: Mapping[str, Side],
+    actions: Sequence[Any],
+    rollouts: Mapping[str, Rollout],
+    seed: int,
+    remade: bool,
+) -> Report:
+    unsteady = _unsteady(sides, actions, rollouts, seed) if remade else {}
+    volatile = {n for names in unsteady.values() for n in names if "/info/" in n}
+    traces = {name: _whole(sides[name], rollout, volatile) for name, rollout in rollouts.items()}
+    _drop_lone_infos(traces, lone := _lone_infos(rollouts, volatile))
+    problems = [
+        Problem("environment-stopped", side, {"why": r.stopped})
+        for side, r in rollouts.items()
+        if r.stopped
+    ] + [Problem("info-missing", name, {"has": has}) for name, has in lone.items()]
+    report = build_report(
+        traces,
+        expect_zero=("*",),
+        problems=problems,
+        subject=_subject(sides, actions, unsteady, remade),
+    )
+    report = _first_place(report)
+    if report.passed:
+        return report
+    from parity.debug.environment_causes import causes
+
+    bench = Bench(sides, actions, rollouts, report, seed, remade, frozenset(volatile))
+    return report.with_(causes=causes(bench, unsteady))
+
+
+def _whole(side: Side, rollout: Rollout, volatile: set[str]) -> Trace:
+    trace = Trace(side=rollout.trace.side)
+    for name, array in rollout.trace.items():
+        if name not in volatile and not stepping.is_action(name):
+            trace.add(name, array)
+    for name, array in stepping.spaces(side.first):
+        trace.add(f"space/{name}", array)
+    return trace
+
+
+def _unsteady(
+    sides: Mapping[str, Side], actions: Sequence[Any], rollouts: Mapping[str, Rollout], seed: int
+) -> dict[str, list[str]]:
+    """Entries that a side answers differently when it is run again from the same seed."""
+    found = {}
+    for name, side in sides.items():
+        again = stepping.run(side.fresh(), actions, seed=seed, label=side.label).trace
+        first = rollouts[name].trace
+        found[name] = [
+            key
+            for key, array in first.items()
+            if key not in again
+            or array.shape != again[key].shape
+            or not np.array_equal(array, again[key], equal_nan=array.dtype.kind == "f")
+        ]
+    return found
+
+
+def _lone_infos(rollouts: Mapping[str, Rollout], volatile: set[str]) -> dict[str, str]:
+    """Names in the info of one side only, without the step -> that side."""
+    names = {
+        side: {n.split("/info/", 1)[1] for n in r.trace.names if "/info/" in n}
+        for side, r in rollouts.items()
+    }
+    clocks = {n.split("/info/", 1)[1] for n in volatile}
+    a, b = (names[side] - clocks for side in SIDES)
+    found = {**dict.fromkeys(sorted(a - b), "torch"), **dict.fromkeys(sorted(b - a), "tf")}
+    return found
+
+
+def _drop_lone_infos(traces: dict[str, Trace], lone: Mapping[str, str]) -> None:
+    """One problem names an info of one side; a finding for each step would bury the rest."""
+    for side, trace in traces.items():
+        kept = {
+            n: a
+            for n, a in trace.items()
+            if "/info/" not in n or n.split("/info/", 1)[1] not in lone
+        }
+        if len(kept) < len(trace.names):
+            traces[side] = Trace(kept, side=trace.side, meta=trace.meta)
+
+
+def _subject(
+    sides: Mapping[str, Side],
+    actions: Sequence[Any],
+    unsteady: Mapping[str, Sequence[str]],
+    remade: bool,
+) -> dict[str, Any]:
+    from parity.debug.environment_settings import differences
+
+    return {
+        "check": "environment",
+        "torch": sides["torch"].label,
+        "tf": sides["tf"].label,
+        "steps": len(actions),
+        "config": differences(*(sides[s].first for s in SIDES)),
+        "unsteady": {s: found[0] for s, n in unsteady.items() if (found := that_matter(n))},
+        "not_remade": not remade,
+    }
+
+
+def that_matter(names: Sequence[str]) -> list[str]:
+    return [n for n in names if "/info/" not in n]
+
+
+def _first_place(report: Report) -> Report:
+    """Say which step and field the sides part at; what only follows from it is left out."""
+    first = report.first_divergence
+    if first is None:
+        place = report.problems[0].kind if report.problems else None
+        return report.with_(subject={**report.subject, "place": place, "faults": []})
+    facts = {"place": first.name, "faults": [first.name]}
+    # behind the first parting the episodes end at other steps: unmatched names are its consequence
+    problems = tuple(p for p in report.problems if p.kind != "unmatched" or p.name == first.name)
+    return replace(report, problems=problems, subject={**report.subject, **facts})
