@@ -50,6 +50,7 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
         lines += source_lines(report, first)
     lines += [line for p in report.problems for line in wrap(problem_text(p), "  ")]
     lines += [line for cause in report.causes for line in wrap(cause_text(cause), "  ")]
+    lines += wrap(unexplained(report), "  ") if unexplained(report) else []
     lines += message_layers.layers(report.subject, verbosity=verbosity, cut=cut)
     notes = message_layers.notes(report.subject)
     lines += [line for note in notes for line in wrap(printable(note), "  ")]
@@ -61,6 +62,17 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
             lines.append(f"  ... and {len(shown) - cap} more entries that differ (-v shows all)")
     lines += ["", *footer(report)]
     return "\n".join(lines)
+
+
+def unexplained(report: Report) -> str:
+    """What is said of a user's pair that differs where no cause was found; empty elsewhere."""
+    asked = report.subject.get("check") in ("function", "optimizer", "environment", "agent")
+    if not asked or report.causes or report.first_divergence is None or report.passed:
+        return ""
+    return (
+        "no known cause removes this difference; the place is sure: compare what both sides "
+        "compute there"
+    )
 
 
 def headline(report: Report, *, colour: bool = False) -> str:

@@ -195,6 +195,13 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "use the same function",
     ),
     (
+        "loss-kind",
+        "loss",
+        "Another loss of the same kind: squared, absolute, Huber, log cosh",
+        "small errors agree up to a factor, large ones weigh more or less",
+        "use the same loss: torch's smooth_l1_loss is keras.losses.Huber(delta=1.0)",
+    ),
+    (
         "other-operation",
         "loss",
         "Another operation in the same place",

@@ -119,7 +119,20 @@ def _rewritten(op: str) -> list[tuple[str, Callable[..., Any], str]]:
     def away(x: Any) -> Any:
         return tf.sign(x) * tf.floor(tf.abs(x) + 0.5)
 
+    def huber(x: Any) -> Any:
+        size = tf.abs(x)
+        return tf.where(size <= 1, x * x / 2, size - 0.5)
+
+    def log_cosh(x: Any) -> Any:
+        return tf.abs(x) + tf.math.softplus(-2 * tf.abs(x)) - np.log(2.0)
+
     table: dict[str, list[tuple[str, Callable[..., Any], str]]] = {
+        "Square": [("Huber", huber, "loss-kind"), ("log cosh", log_cosh, "loss-kind")],
+        "SquaredDifference": [
+            ("Huber", lambda a, b: huber(a - b), "loss-kind"),
+            ("absolute difference", lambda a, b: tf.abs(a - b), "loss-kind"),
+            ("log cosh", lambda a, b: log_cosh(a - b), "loss-kind"),
+        ],
         "FloorMod": [("truncated remainder", truncated, "modulo")],
         "TruncateMod": [("floored remainder", tf.math.floormod, "modulo")],
         "Mod": [("floored remainder", tf.math.floormod, "modulo")],

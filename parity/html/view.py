@@ -62,7 +62,10 @@ def report_view(report: Report) -> dict[str, Any]:
         "first_index": None if first is None else report.entries.index(first),
         "problems": [message.problem_text(p) for p in report.problems],
         "causes": [_cause(c) for c in report.causes],
-        "notes": [message.printable(n) for n in message_layers.notes(report.subject)],
+        "notes": [
+            *filter(None, [message.unexplained(report)]),
+            *(message.printable(n) for n in message_layers.notes(report.subject)),
+        ],
         "layers": layers,
         "entries": entries,
         "points": _points(report, layers, entries),
