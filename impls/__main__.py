@@ -90,6 +90,7 @@ def train(
     python -m impls train td3 --framework tf --env Pendulum-v1 --compiled
     python -m impls train --resume runs/td3-tf-Pendulum-v1-0
     """
+    from impls.training.progress import bar
     from impls.training.runs import Asked, Folder
     from impls.training.train import make_loop
     from impls.training.train import train as run
@@ -113,51 +114,23 @@ def train(
         folder = Folder(out or Path("runs") / f"{algorithm}-{framework}-{env_id}-{seed}")
         make_loop(asked).close()  # what was asked must fit together before a folder is made
         folder.create(asked)
-    with bar() as progress:
-        result = run(folder, progress=progress, checkpoint_seconds=checkpoint_seconds)
+
+    def words(loop: Any, best: float) -> str:
+        score = f"score {sum(loop.recent) / len(loop.recent):.1f}" if loop.recent else ""
+        return f"{score}  best {best:.1f}" if best > float("-inf") else score
+
+    with bar() as tick:
+        result = run(
+            folder,
+            progress=lambda loop, best: tick(loop.step, loop.loop.steps, words(loop, best)),
+            checkpoint_seconds=checkpoint_seconds,
+        )
     if as_json:
         click.echo(json.dumps(result))
     else:
         click.echo(
             f"{folder.path}: {result['steps']:,} steps, {result['updates']:,} updates, "
             f"best evaluation {result['best']:.1f}, {result['seconds']:.0f} s"
-        )
-
-
-class bar:
-    """A progress bar with time left on a terminal; nothing elsewhere."""
-
-    def __enter__(self) -> Any:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}"),
-        )
-        from rich.console import Console
-
-        console = Console(stderr=True)
-        self.progress = Progress(*columns, console=console, disable=not console.is_terminal)
-        self.task = self.progress.add_task("", total=None)
-        self.progress.start()
-        return self._tick
-
-    def __exit__(self, *_: Any) -> None:
-        self.progress.stop()
-
-    def _tick(self, loop: Any, best: float) -> None:
-        score = f"score {sum(loop.recent) / len(loop.recent):.1f}" if loop.recent else ""
-        text = f"{score}  best {best:.1f}" if best > float("-inf") else score
-        self.progress.update(
-            self.task, completed=loop.step, total=loop.loop.steps, description=text
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -101,8 +102,6 @@ def _words(entry: Entry) -> str:
 
 def _list(found: list[Entry], as_json: bool) -> None:
     if as_json:
-        import json
-
         click.echo(json.dumps([_facts(entry) for entry in found], indent=1))
         return
     width = max(len(entry.name) for entry in found)
@@ -116,8 +115,6 @@ def _list(found: list[Entry], as_json: bool) -> None:
 
 def _show(entry: Entry, as_json: bool) -> None:
     if as_json:
-        import json
-
         click.echo(json.dumps(_facts(entry), indent=1))
         return
     from rich.console import Console

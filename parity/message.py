@@ -50,7 +50,7 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
         lines += source_lines(report, first)
     lines += [line for p in report.problems for line in wrap(problem_text(p), "  ")]
     lines += [line for cause in report.causes for line in wrap(cause_text(cause), "  ")]
-    lines += wrap(unexplained(report), "  ") if unexplained(report) else []
+    lines += wrap(unexplained(report), "  ")
     lines += message_layers.layers(report.subject, verbosity=verbosity, cut=cut)
     notes = message_layers.notes(report.subject)
     lines += [line for note in notes for line in wrap(printable(note), "  ")]

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from impls.learner.rollout_cases import (
-    Examples,
-    away_from_start,
     padded_episodes,
     real_episodes,
 )
-from impls.reinforce.config import ReinforceConfig, initial_state
+from impls.learner.rollout_checks import Case, rollout_checks
+from impls.reinforce.config import ReinforceConfig
 from parity.checks.learner import Link
-from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
-from parity.component import DTYPES, Check
 from parity.tolerance import Tolerance
 
 COMPOSED = {
@@ -41,27 +35,6 @@ def links(config: ReinforceConfig) -> tuple[Link, ...]:
         ),
     )
     return tuple(link for link in chain if clips or link.name != "clip")
-
-
-@dataclass(frozen=True)
-class Case:
-    """A configuration with its data."""
-
-    name: str
-    config: ReinforceConfig
-    examples: Examples
-    needs: tuple[str, ...] = ()
-    dtypes: tuple[str, ...] = DTYPES
-    """float64 alone where other cases show enough of float32."""
-
-    def common(self) -> dict[str, Any]:
-        return {
-            "case": self.name,
-            "config": self.config,
-            "initial_state": away_from_start(initial_state, self.config),
-            "examples": self.examples,
-            "needs": self.needs,
-        }
 
 
 CASES = (
@@ -98,55 +71,12 @@ CASES = (
     ),
 )
 
-TRACES = 1
-"""Graphs of a compiled learner."""
-
 UPDATES = 10
 
-
-def _slower(learner: Any) -> None:
-    learner.set_learning_rate("actor_critic", 2.5e-4)
-
-
-CHANGES = {2: _slower}
-"""The learning rate changes while a compiled update is in use."""
-
-LINK_CHECKS: tuple[Check, ...] = tuple(
-    LinkCheck(
-        name=link.name,
-        links=links(case.config),
-        at=(0, 2),
-        dtypes=case.dtypes,
-        **case.common(),
-    )
-    for case in CASES
-    for link in links(case.config)
-)
-
-
-def _composed(case: Case, modes: tuple[str, ...]) -> Check:
-    return UpdateSequenceCheck(
-        name="update",
-        traces=TRACES,
-        updates=UPDATES,
-        dtypes=("float64",),
-        modes=modes,
-        changes=CHANGES,
-        tolerances=COMPOSED,
-        **case.common(),
-    )
-
-
-LOCKSTEP_CHECKS: tuple[Check, ...] = tuple(
-    LockstepCheck(
-        name="update", traces=TRACES, changes=CHANGES, dtypes=case.dtypes, **case.common()
-    )
-    for case in CASES
-)
-
-CHECKS = (
-    *LINK_CHECKS,
-    *LOCKSTEP_CHECKS,
-    _composed(CASES[1], ("eager", "xla")),
-    _composed(CASES[2], ("eager",)),
+CHECKS = rollout_checks(
+    CASES,
+    links,
+    composed=((CASES[1], ("eager", "xla")), (CASES[2], ("eager",))),
+    updates=UPDATES,
+    tolerances=COMPOSED,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,8 +62,6 @@ class Result:
         return max(self.links.items(), key=lambda item: item[1].error)
 
     def document(self) -> dict[str, Any]:
-        from dataclasses import asdict
-
         name, worst = self.worst
         return {
             "asked": asdict(self.asked),
@@ -136,8 +134,6 @@ def _compiled(asked: Asked, framework: str) -> bool:
 
 
 def _follower(asked: Asked, framework: str, impl: Any) -> Side:
-    from dataclasses import replace
-
     compiled = _compiled(asked, framework)
     loop = make_loop(replace(asked, framework=framework), impl=impl, compiled=compiled)
     loop.close()

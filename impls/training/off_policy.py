@@ -20,9 +20,10 @@ class OffPolicyLoop(Loop):
         env, loop = self.env, self.loop
         self.count = len(self.worlds)
         shape = () if env.discrete else (env.action_size,)
+        self.capacity = min(loop.capacity, loop.steps + self.count)
         self.buffer = self.side.buffer(
             ReplayBufferConfig(
-                min(loop.capacity, loop.steps + self.count),
+                self.capacity,
                 (env.observation_size,),
                 shape,
                 "int64" if env.discrete else None,
@@ -58,7 +59,7 @@ class OffPolicyLoop(Loop):
         }
         self.buffer.add_batch(self.side.tensors(stored))
         self.step += self.count
-        self.stored = min(self.stored + self.count, min(loop.capacity, loop.steps + self.count))
+        self.stored = min(self.stored + self.count, self.capacity)
         made: Mapping[str, Any] = {}
         due = (count + 1) % loop.train_every == 0
         if self.step >= max(loop.learning_starts, loop.batch_size) and due:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from impls.errors import ConfigError
+from impls.training.progress import bar
 from impls.training.runs import Asked
 
 
@@ -63,8 +64,8 @@ def lockstep(
 
     _require(updates)
     asked = Asked(algorithm, framework, env_id, seed, dtype, settings=settings_of(given))
-    with with_bug(algorithm, plant) as impls, _bar(updates) as progress:
-        result = run(asked, updates, progress=progress, impls=impls)
+    with with_bug(algorithm, plant) as impls, bar() as tick:
+        result = run(asked, updates, progress=lambda k: tick(k, updates, ""), impls=impls)
     document = result.document()
     _write(json_path, document)
     for name, worst in result.links.items():
@@ -124,8 +125,8 @@ def freerun(
         rows = bug_table(asked, updates, tell=click.echo)
         _write(json_path, {"updates": updates, "rows": rows})
         sys.exit(0 if all(row["right"] for row in rows) else 1)
-    with with_bug(algorithm, plant) as impls, _bar(2 * updates) as progress:
-        result = run(asked, updates, impls=impls, progress=progress)
+    with with_bug(algorithm, plant) as impls, bar() as tick:
+        result = run(asked, updates, impls=impls, progress=lambda k: tick(k, 2 * updates, ""))
     document = result.document()
     _write(json_path, document)
     for series in (result.float32, result.float64):
@@ -182,18 +183,6 @@ def with_bug(algorithm: str, plant: str | None) -> Iterator[Mapping[str, Any]]:
         raise ConfigError(f"--plant {plant}: {algorithm} has no such bug; known: {known}")
     with planted(f"impls.{algorithm}", found[0]) as siblings:
         yield {name: siblings[name] for name in ("torch", "tf")}
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Any]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda done: progress.update(task, completed=done)
 
 
 def _write(path: Path | None, document: Mapping[str, Any]) -> None:

@@ -75,7 +75,6 @@ class _Buffer:
     """The replay buffer, with sampling and adding as graphs where the learner is compiled."""
 
     def __init__(self, buffer: replay_buffer.ReplayBuffer, graph: Callable[..., Any]) -> None:
-        self.own = buffer
         self.add_batch = graph(buffer.add_batch)
         self.sample = graph(buffer.sample)
         self.state, self.load_state = buffer.state, buffer.load_state

@@ -152,8 +152,7 @@ def evaluate(side: Side, env_id: str, key: Stream, episodes: int) -> np.ndarray:
                 more = begun < episodes
                 episode[i] = begun if more else None  # type: ignore[call-overload]
                 if more:
-                    world.key, world.episode = key.fold_in(begun), 0
-                    world._begin()
+                    world.begin(key.fold_in(begun))
                     begun += 1
     for world in worlds:
         world.close()

@@ -56,9 +56,9 @@ class World:
         self.actions: list[np.ndarray] = []
         self.score = 0.0
 
-    def restart(self) -> None:
-        """Give up the running episode and begin the next one."""
-        self.episode += 1
+    def begin(self, key: Stream) -> None:
+        """Give up the running episode and begin the first one of another key."""
+        self.key, self.episode = key, 0
         self._begin()
 
     def state(self) -> dict[str, np.ndarray]:
