@@ -11,12 +11,17 @@ ARGS ?=
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
+# The slowest tests are printed, so that one that grew is seen.
+SLOWEST := --durations=20 --durations-min=0.5
 # A missing package must fail the suite, not shorten it.
 export PARITY_REQUIRE ?= torch,tf,gym,gymnasium,mujoco,box2d,safetensors
+# What the last run of the suite found, and the run that it is judged by.
+RESULTS  := .parity/results.json
+BASELINE := tests/parity/baseline.json
 OTHERS := not benchmark and not gpu and not learning and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help install parity test lint types suite gpu stage learning slow bench corpus site format \
+.PHONY: help install parity test lint types suite gate baseline gpu stage learning slow bench corpus site format \
   clean distclean
 
 help: ## show this list
@@ -33,9 +38,9 @@ $(READY): constraints.txt pyproject.toml
 	@touch $@
 
 parity: $(READY) ## prove every pair, both frameworks against each other and the reference
-	$(PYTEST) -m parity $(ARGS)
+	$(PYTEST) -m parity $(SLOWEST) --parity-json=$(RESULTS) $(ARGS)
 
-test: lint types suite stage ## lint, types, and every test that needs no GPU and trains nothing
+test: lint types suite gate stage ## lint, types, and every test that needs no GPU and trains nothing
 
 lint: $(READY) ## ruff
 	$(BIN)/ruff check .
@@ -45,7 +50,14 @@ types: $(READY) ## mypy --strict on the harness
 	$(BIN)/mypy
 
 suite: $(READY) ## unit, meta, plugin, parity, command line and documentation tests
-	$(PYTEST) -m '$(OTHERS)' $(ARGS)
+	$(PYTEST) -m '$(OTHERS)' $(SLOWEST) --parity-json=$(RESULTS) $(ARGS)
+
+gate: $(READY) ## judge the last `make parity` or `make suite` by the committed baseline
+	$(BIN)/parity gate $(BASELINE) $(RESULTS) \
+	  $(if $(GITHUB_STEP_SUMMARY),--markdown '$(GITHUB_STEP_SUMMARY)')
+
+baseline: $(READY) ## make the last `make parity` or `make suite` the new baseline, and show the diff
+	$(BIN)/parity gate $(BASELINE) $(RESULTS) --update
 
 gpu: $(READY) ## the pairs on a GPU
 	$(PYTEST) -m gpu $(ARGS)
@@ -59,8 +71,15 @@ learning: $(READY) ## the tests that train for minutes
 slow: $(READY) ## the tests that take more than a few seconds each
 	$(PYTEST) -m slow $(ARGS)
 
-bench: $(READY) ## speed of the harness and of the training steps
-	$(PYTEST) -m benchmark $(ARGS)
+bench: $(VENV)/.peers ## speed of the training steps and of the harness; writes docs/performance.md
+	$(BIN)/python scripts/bench.py
+	$(PYTEST) -m benchmark --benchmark-json=$(VENV)/harness.json $(ARGS); status=$$?; \
+	  $(BIN)/python scripts/bench.py --page --harness $(VENV)/harness.json && exit $$status
+
+$(VENV)/.peers: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) \
+	  --constraint constraints.txt --editable '.[peers]'
+	@touch $@
 
 corpus: $(READY) ## score `parity check` on the corpus of porting faults
 	$(BIN)/python scripts/corpus.py $(ARGS)

@@ -67,7 +67,8 @@ def _record(job: dict[str, Any], folder: Path) -> tuple[int, dict[str, Any]]:
         inputs = from_descriptions(job["drawn"], seed=job["seed"])
     if job["function"]:
         inputs = from_function(job["function"], seed=job["seed"])
-    options = {name: job[name] for name in ("training", "steps", "seed", "side", "as_function")}
+    wanted = ("training", "steps", "seed", "side", "as_function", "environment")
+    options = {name: job[name] for name in wanted}
     record(found, inputs, out=folder / "side.trace", **options)
     return AGREE, {}
 
@@ -87,6 +88,7 @@ def _check(job: dict[str, Any], folder: Path) -> tuple[int, dict[str, Any]]:
             job["subject"],
             transfer=job["weights"],
             training=job["training"],
+            environment=job["environment"],
             names=read_map(Path(job["map_file"])) if job["map_file"] else None,
         )
     names = dict(report.subject)

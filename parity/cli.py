@@ -114,6 +114,7 @@ def check(
     """
     from parity.debug.check import check as check_sides
     from parity.debug.inputs import from_descriptions, from_function, read_map
+    from parity.debug.subjects import require_file
     from parity.details import collecting
     from parity.errors import ParityError
     from parity.quiet import import_frameworks
@@ -126,7 +127,7 @@ def check(
         from parity.cli_record import run_isolated
 
         options = {"function": function, "drawn": list(drawn), "training": training, "seed": seed,
-                   "weights": weights, "steps": 5 if steps is None else steps,
+                   "weights": weights, "steps": steps, "environment": environment,
                    "map_file": map_file, "search": search,
                    "strict": strict, "as_json": as_json, "html": html, "verbose": verbose,
                    "markdown": markdown, "quiet": quiet,
@@ -136,8 +137,10 @@ def check(
         fail("--timeout ends a process; give --isolate too")
     try:
         with waiting(), collecting(html is not None):
-            import_frameworks()
             inputs: Any = from_descriptions(drawn, seed=seed) if drawn else None
+            for target in (side_a, side_b, function or ""):
+                require_file(target)  # a slip of the pen need not wait for the frameworks
+            import_frameworks()
             if function:
                 inputs = from_function(function, seed=seed)
             report = check_sides(

@@ -27,11 +27,13 @@ def export(trace: Path, csv: Path | None, parquet: Path | None, values: bool) ->
     from parity.cli_files import read_arrays
     from parity.errors import ParityError
     from parity.table import table, write_csv, write_parquet
+    from parity.waiting import waiting
 
     if csv is None and parquet is None:
         fail("parity export: name a file: --csv PATH or --parquet PATH")
     try:
-        columns: dict[str, list[Any]] = table(read_arrays(trace), values=values)
+        with waiting(first=f"reading {trace.name}"):
+            columns: dict[str, list[Any]] = table(read_arrays(trace), values=values)
         if csv is not None:
             write_csv(csv, columns)
         if parquet is not None:

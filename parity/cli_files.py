@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from parity.report import Report
-    from parity.trace import Trace
+    from parity.trace import Statistics, Trace
 
 TRACES = (".safetensors", ".trace")
 
@@ -48,12 +48,13 @@ def compare(
     from parity.cli import show as show_report
     from parity.details import collecting
     from parity.errors import ParityError
+    from parity.waiting import waiting
 
     try:
-        sides: dict[str, Any] = {"torch": read_arrays(left), "tf": read_arrays(right)}
-        if reference is not None:
-            sides["reference"] = read_arrays(reference)
-        with collecting(html is not None):
+        with waiting(first=f"comparing {left.name} and {right.name}"), collecting(html is not None):
+            sides: dict[str, Any] = {"torch": read_arrays(left), "tf": read_arrays(right)}
+            if reference is not None:
+                sides["reference"] = read_arrays(reference)
             report = compare_sides(**sides, tolerance=atol, expect_zero=expect_zero)
         if left.resolve() == right.resolve():  # a file always agrees with itself
             report = one_file(report)
@@ -113,36 +114,46 @@ def _show_trace(path: Path, as_json: bool) -> None:
     """An entry per line, with its statistics; values are read block by block, and verified."""
     import json
 
-    from parity.message import cut, printable
+    from parity import progress
     from parity.trace import Statistics, describe, open_arrays
+    from parity.waiting import waiting
 
     with open_arrays(path) as reader:
-        rows = []
-        if not as_json:
-            click.echo(f"{reader.side or path.name}: {len(reader)} entries, {reader.detail}")
-            click.echo(f"{'entry':<32} {'dtype':<8} {'shape':<13} {'mean':>11} {'norm':>11}")
-        for name in reader:
-            entry = reader.entry(name)
-            found = entry if isinstance(entry, Statistics) else describe(entry)
-            kept = "statistics" if isinstance(entry, Statistics) else "values"
-            if as_json:
-                facts = {"dtype": str(found.dtype), "shape": list(found.shape)}
-                row = {"name": name, "kept": kept, **facts, "sha256": found.sha256}
-                rows.append({**row, **found.to_json()})
-                continue
-            odd = "".join(
-                f" {count:,} {what}"
-                for count, what in ((found.nan, "nan"), (found.inf, "inf"))
-                if count
-            )
-            shape = cut("x".join(map(str, found.shape)) or "scalar", 13)
-            click.echo(
-                f"{cut(printable(name), 32):<32} {found.dtype!s:<8} {shape:<13} "
-                f"{_figure(found.mean):>11} {_figure(found.norm):>11}{odd}"
-            )
+        rows: list[Any] = []
+        with waiting(first=f"reading {path.name}"), progress.work(len(reader), "entries"):
+            for name in reader:
+                entry = reader.entry(name)
+                found = entry if isinstance(entry, Statistics) else describe(entry)
+                kept = "statistics" if isinstance(entry, Statistics) else "values"
+                rows.append(_facts(name, kept, found) if as_json else _line(name, found))
+                progress.did("entries")
         if as_json:
             head = {"side": reader.side, "detail": reader.detail, "meta": reader.meta}
             click.echo(json.dumps({**head, "entries": rows}, indent=1))
+            return
+        click.echo(f"{reader.side or path.name}: {len(reader)} entries, {reader.detail}")
+        click.echo(f"{'entry':<32} {'dtype':<8} {'shape':<13} {'mean':>11} {'norm':>11}")
+        for row in rows:
+            click.echo(row)
+
+
+def _facts(name: str, kept: str, found: Statistics) -> dict[str, Any]:
+    facts = {"dtype": str(found.dtype), "shape": list(found.shape)}
+    row = {"name": name, "kept": kept, **facts, "sha256": found.sha256}
+    return {**row, **found.to_json()}
+
+
+def _line(name: str, found: Statistics) -> str:
+    from parity.text import column, cut
+
+    odd = "".join(
+        f" {count:,} {what}" for count, what in ((found.nan, "nan"), (found.inf, "inf")) if count
+    )
+    shape = cut("x".join(map(str, found.shape)) or "scalar", 13)
+    return (
+        f"{column(name, 32)} {found.dtype!s:<8} {shape:<13} "
+        f"{_figure(found.mean):>11} {_figure(found.norm):>11}{odd}"
+    )
 
 
 def _figure(value: float | None) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from parity import process
+from parity import process, progress
 from parity.errors import InvalidInput
 from parity.process import Ended
 from parity.progress import last_step
@@ -136,7 +136,10 @@ def _run(
     (folder / "job.json").write_text(json.dumps(whole), encoding="utf-8")
     command = [job.pythons[side], "-m", "parity._side", str(folder)]
     try:
-        ended = process.run(command, folder, timeout=job.timeout)
+        if job.timeout is not None:
+            progress.within(job.timeout)
+        with progress.relaying(folder / f"steps.{spec['action']}", f"{NAMES[side]} side"):
+            ended = process.run(command, folder, timeout=job.timeout)
     except OSError as error:
         raise InvalidInput(f"{command[0]}: cannot be run ({error.strerror or error})") from None
     path = folder / f"result.{spec['action']}.json"

@@ -12,11 +12,13 @@ from typing import Any
 from parity import message_layers
 from parity.compare import Difference
 from parity.report import Entry, Problem, Report
+from parity.text import WIDTH, column, cut, printable, wrap
 from parity.verdict import Verdict
 
-WIDTH = 80
 ROWS = 10
 """Differing entries shown at the default verbosity; the rest are counted."""
+
+__all__ = ["WIDTH", "cut", "printable", "render", "wrap"]
 
 MEANING: Mapping[Verdict, str] = {
     Verdict.AGREE: "within tolerance",
@@ -40,7 +42,8 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
     """The report as text of at most 80 columns (names are cut in the middle to fit).
 
     Args:
-        verbosity: 0 shows the first differing entries, 1 all of them, 2 agreeing ones as well.
+        verbosity: 0 shows the first differing entries, 1 all of them, 2 agreeing ones and the
+            hypotheses that were tried as well.
         colour: use ANSI colours; the text is the same without.
     """
     lines = [headline(report, colour=colour)]
@@ -49,10 +52,10 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
         lines += first_difference(report, first)
         lines += source_lines(report, first)
     lines += [line for p in report.problems for line in wrap(problem_text(p), "  ")]
-    lines += [line for cause in report.causes for line in wrap(cause_text(cause), "  ")]
+    lines += _causes(report)
     lines += wrap(unexplained(report), "  ")
-    lines += message_layers.layers(report.subject, verbosity=verbosity, cut=cut)
-    notes = message_layers.notes(report.subject)
+    lines += message_layers.layers(report.subject, verbosity=verbosity)
+    notes = message_layers.notes(report.subject, report.causes)
     lines += [line for note in notes for line in wrap(printable(note), "  ")]
     shown = list(report.entries if verbosity >= 2 else report.failing)
     if shown:
@@ -60,6 +63,8 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
         lines += ["", *table(shown[:cap])]
         if len(shown) > cap:
             lines.append(f"  ... and {len(shown) - cap} more entries that differ (-v shows all)")
+    if verbosity >= 2:
+        lines += message_layers.tried(report.subject)
     lines += ["", *footer(report)]
     return "\n".join(lines)
 
@@ -138,12 +143,12 @@ def table(entries: list[Entry]) -> list[str]:
     lines = [f"  {'entry':<32} {'pair':<15} {'differing':>11} {'max abs':>8} {'needs':>7}"]
     for entry in entries:
         d = entry.worst
-        name, pair = cut(printable(entry.name), 32), cut("-".join(_short(d.sides)), 15)
+        name, pair = column(entry.name, 32), column("-".join(_short(d.sides)), 15)
         if d.structural and d.problem != "non-finite":
-            lines.append(f"  {name:<32} {pair:<15} {structure_text(d):>28}")
+            lines.append(f"  {name} {pair} {structure_text(d):>28}")
             continue
         over = f"{d.over}/{d.size}"
-        lines.append(f"  {name:<32} {pair:<15} {over:>11} {d.max_abs:>8.1e} {d.needed:>7.1e}")
+        lines.append(f"  {name} {pair} {over:>11} {d.max_abs:>8.1e} {d.needed:>7.1e}")
     return lines
 
 
@@ -154,8 +159,10 @@ def footer(report: Report) -> list[str]:
     if needed and not any(d.structural for e in report.failing for d in e.differences):
         scale = max(d.headroom for e in report.failing for d in e.differences)
         name = max(report.failing, key=lambda e: e.worst.needed).name
+        # just over the bound, two digits would say that the bound itself is enough
+        shown = f"{needed:.2g}" if scale > 1.1 else f"{needed:.4g}"
         lines += wrap(
-            f"would pass at: atol >= {needed:.2g}, {scale:.3g} times the tolerance "
+            f"would pass at: atol >= {shown}, {scale:.3g} times the tolerance "
             f"(set by {printable(name)})",
             "",
         )
@@ -168,11 +175,22 @@ def footer(report: Report) -> list[str]:
     if report.evidence is not None:
         worst = report.evidence.worst
         error = f"worst error {worst.max_abs:.2g}" if worst else "nothing compared"
-        lines += wrap(f"float64 evidence: {report.evidence.verdict} ({error})", "")
+        rows = sampled(report.evidence)
+        lines += wrap(f"float64 evidence{rows}: {report.evidence.verdict} ({error})", "")
     lines += wrap(f"verdict {report.verdict}: {MEANING[report.verdict]}", "")
     if report.reproduce:
         lines.append(f"reproduce: {report.reproduce}")  # one line: it is made to be pasted
     return lines
+
+
+def sampled(evidence: Report) -> str:
+    """Where the evidence was taken on some of the rows: on how many, and which."""
+    rows = evidence.subject.get("rows")
+    if not rows:
+        return ""
+    text = f" on {len(rows)} of {evidence.subject['of']} rows, those furthest apart in float32"
+    left_out = evidence.subject.get("without")
+    return text + (f", without {len(left_out)} large gradients that agree" if left_out else "")
 
 
 def problem_text(problem: Problem) -> str:
@@ -270,52 +288,36 @@ _PROBLEMS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
 }
 
 
-def cause_text(cause: Mapping[str, Any]) -> str:
-    """A cause that was tried on the recorded data and removes the difference."""
+def cause_lines(cause: Mapping[str, Any]) -> list[str]:
+    """A cause that was tried and removes the difference; then the fix, one thing to a line."""
     text = f"cause: {printable(str(cause.get('cause', 'unnamed')))}"
     if cause.get("text"):
         text += f": {printable(str(cause['text']))}"
     if "before" in cause and "after" in cause:
         text += f" (error {cause['before']:.2g} -> {cause['after']:.2g})"
+    lines = [text]
     if cause.get("fix"):
-        text += f"; fix: {printable(str(cause['fix']))}"
+        lines.append(f"fix: {printable(str(cause['fix']))}")
     if cause.get("alternatives"):
         others = [a.get("cause", a) if isinstance(a, Mapping) else a for a in cause["alternatives"]]
-        text += f"; these data also fit: {printable(', '.join(map(str, others)))}"
+        lines.append(f"these data also fit: {printable(', '.join(map(str, others)))}")
     if cause.get("docs"):
-        text += f"; more: {printable(str(cause['docs']))}"
-    return text
+        lines.append(f"more: {more(str(cause['docs']))}")
+    return lines
 
 
-def printable(text: str) -> str:
-    """Control characters, escape sequences and bidirectional marks shown as escapes."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
-    )
+def _causes(report: Report) -> list[str]:
+    lines = []
+    for cause in report.causes:
+        first, *rest = cause_lines(cause)
+        lines += [*wrap(first, "  "), *(line for text in rest for line in wrap(text, "    "))]
+    return lines
 
 
-def cut(text: str, width: int) -> str:
-    """At most ``width`` characters; the middle goes, since both ends of a path tell most."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}~{text[-(width - 1 - head) :]}"
-
-
-def wrap(text: str, start: str, *, indent: str = "") -> list[str]:
-    """Break at spaces to fit the width; words longer than a line are cut in the middle."""
-    import textwrap
-
-    room = WIDTH - len(start) - len(indent)
-    words = " ".join(cut(word, room) for word in text.split(" "))
-    return textwrap.wrap(
-        words,
-        WIDTH,
-        initial_indent=start,
-        subsequent_indent=start + (indent or "  "),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def more(docs: str) -> str:
+    """Where to read on: as a command, since a reader may have no checkout with the page."""
+    page, _, anchor = printable(docs).partition("#")
+    return f"parity explain {anchor}" if page == "docs/porting.md" and anchor else printable(docs)
 
 
 def paint(verdict: Verdict, text: str) -> str:

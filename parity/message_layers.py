@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from parity.text import cells, column, cut, printable, wrap
+
 ROWS = 12
 """Rows of a table shown at the default verbosity; the rest are counted."""
+
+CODE = 68
+"""Columns of a line of code."""
 
 _VERDICTS = {
     "differs": "differs",
@@ -17,25 +23,24 @@ _VERDICTS = {
 }
 
 
-def layers(
-    subject: Mapping[str, Any], *, verbosity: int, cut: Callable[[str, int], str]
-) -> list[str]:
+def layers(subject: Mapping[str, Any], *, verbosity: int) -> list[str]:
     """The layers in execution order, what is unpaired, and what cannot be told from the data."""
     lines: list[str] = []
     rows = list(subject.get("table") or ())
     if rows:
-        lines += ["", *_table(rows, verbosity, cut)]
-    elif verbosity >= 2:
-        lines += ["", *_pairing(subject.get("layers") or (), cut)]
+        lines += ["", *_table(rows, verbosity)]
+    elif verbosity >= 2 and subject.get("layers"):
+        lines += ["", *_pairing(subject["layers"])]
     for side in ("torch", "tf"):
         alone = subject.get(f"only_{side}") or ()
         if alone and (rows or verbosity >= 2):
-            lines.append(f"  without partner, {side}: {', '.join(alone)}")
+            names = ", ".join(cut(printable(name), 60) for name in alone)
+            lines += wrap(f"without partner, {side}: {names}", "  ")
     return lines
 
 
-def notes(subject: Mapping[str, Any]) -> list[str]:
-    """Sentences about the check as a whole, one each."""
+def notes(subject: Mapping[str, Any], causes: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+    """Sentences about the check as a whole; a setting that is a cause is not said twice."""
     lines = [
         f"{row['place']} rounds to float32 inside a float64 run (error {row['error']:.2g}): "
         "a constant or a cast of the framework, not counted as a difference"
@@ -56,13 +61,12 @@ def notes(subject: Mapping[str, Any]) -> list[str]:
             "each environment was run once, as given; give factories (functions that make one): "
             "then causes are tried on fresh ones"
         )
-    lines += _settings(subject.get("config") or ())
-    return lines
+    said = {(cause.get("place"), cause.get("cause")) for cause in causes}
+    settings = [s for s in subject.get("config") or () if (s["layer"], s.get("cause")) not in said]
+    return lines + _settings(settings)
 
 
-def _table(
-    rows: Sequence[Mapping[str, Any]], verbosity: int, cut: Callable[[str, int], str]
-) -> list[str]:
+def _table(rows: Sequence[Mapping[str, Any]], verbosity: int) -> list[str]:
     lines = [f"  {'torch layer':<20} {'tf layer':<20} {'propagated':>10} {'local':>8} verdict"]
     shown = list(rows)
     if not verbosity and len(shown) > ROWS:
@@ -74,15 +78,24 @@ def _table(
         shown = [rows[i] for i in sorted(set(chosen))][:ROWS]
     for row in shown:
         lines.append(
-            f"  {cut(row['torch'], 20):<20} {cut(row['tf'], 20):<20} "
+            f"  {column(row['torch'], 20)} {column(row['tf'], 20)} "
             f"{_number(row['propagated']):>10} {_number(row['local']):>8} "
             f"{_VERDICTS.get(row['verdict'], row['verdict'])}".rstrip()
         )
         if row["verdict"] in ("differs", "input"):
-            lines += [f"    {side}: {line}" for side, line in (row.get("where") or {}).items()]
+            where = row.get("where") or {}
+            lines += [f"    {side}: {_code(str(line))}" for side, line in where.items()]
     if len(shown) < len(rows):
         lines.append(f"  ... and {len(rows) - len(shown)} more layers (-v shows all)")
     return lines
+
+
+def _code(line: str) -> str:
+    """``/home/me/port.py:12: return x``, without the folder where that is too long."""
+    shown = printable(line)
+    if cells(shown) > CODE:
+        shown = re.sub(r"^[^:]*[/\\](?=[^/\\:]+:\d+)", "", shown)
+    return cut(shown, CODE)
 
 
 def _number(value: Any) -> str:
@@ -91,11 +104,26 @@ def _number(value: Any) -> str:
     return "shape" if math.isinf(value) else f"{value:.1e}"
 
 
-def _pairing(layers_: Sequence[Mapping[str, Any]], cut: Callable[[str, int], str]) -> list[str]:
+def _pairing(layers_: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [f"  {'torch layer':<30} {'tf layer':<30} kind"]
     return lines + [
-        f"  {cut(row['torch'], 30):<30} {cut(row['tf'], 30):<30} {row['kind']}" for row in layers_
+        f"  {column(row['torch'], 30)} {column(row['tf'], 30)} {row['kind']}" for row in layers_
     ]
+
+
+def tried(subject: Mapping[str, Any]) -> list[str]:
+    """The hypotheses that were tried, with the error before and after, the best first."""
+    rows = subject.get("tried") or ()
+    if not rows:
+        return []
+    lines = ["", f"  {'tried':<26} {'place':<18} {'trials':>6} {'before':>8} {'after':>8}"]
+    for row in rows:
+        after = "no run" if row["after"] is None else f"{row['after']:.1e}"
+        lines.append(
+            f"  {column(row['cause'], 26)} {column(row['place'], 18)} {row['trials']:>6} "
+            f"{row['before']:>8.1e} {after:>8}{' removes' if row['removes'] else ''}"
+        )
+    return lines
 
 
 def _settings(settings: Sequence[Mapping[str, Any]]) -> list[str]:

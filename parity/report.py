@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import Any
 
-from parity import details
+from parity import details, progress
 from parity.align import Unmatched, merge_order, unmatched
 from parity.compare import Difference, compare_arrays
 from parity.errors import InvalidInput
@@ -232,9 +232,11 @@ def build_report(
     if len({id(trace) for trace in traces.values()}) < len(traces):
         found.append(Problem("same-object", details={"sides": list(traces)}))
     expected = tuple(expect_zero)
-    for name in merge_order([trace.names for trace in traces.values()]):
-        entry = _compare_entry(name, traces, tolerances or {}, dtype)
-        entries.append(entry)
+    names = merge_order([trace.names for trace in traces.values()])
+    with progress.work(len(names), "entries"):
+        for name in names:
+            entries.append(_compare_entry(name, traces, tolerances or {}, dtype))
+            progress.did("entries")
     silent = all(d.zero for e in entries for d in e.differences)
     found += [p for entry in entries for p in _vacuity(entry, expected, whole=silent)]
     found += _unproved(entries)

@@ -8,7 +8,6 @@ exactly. A block of equal bits costs one subtraction. Extra memory is a few bloc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from parity.copies import contiguous, cores
 from parity.scan_exact import Exact, differing, exactly
 from parity.scan_quick import QUICK, Bounds, Workspace
 
@@ -76,7 +76,7 @@ def scan(left: Any, right: Any, atol: float, reference: Any = None) -> Extremes:
     given = [left, right] if reference is None else [left, right, reference]
     if all(isinstance(array, np.ndarray) for array in given):
         flat = [_flat(array) for array in given]
-        workers = min(_cores(), 4) if flat[0].size >= THREADED else 1
+        workers = min(cores(), 4) if flat[0].size >= THREADED else 1
         if workers > 1:
             return _in_threads(flat, atol, workers)
         return _Pass(atol).run(_slices(flat, 0, flat[0].size))
@@ -220,7 +220,7 @@ def _read(given: list[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
 
 
 def _flat(array: np.ndarray) -> np.ndarray:
-    return array.reshape(-1)
+    return contiguous(array).reshape(-1)
 
 
 def _is_real(reference: Any) -> bool:
@@ -235,7 +235,3 @@ def _at(a: np.ndarray, b: np.ndarray, reference: Any, place: int) -> tuple[Any, 
     """Python numbers: the magnitude of the smallest int64 does not fit an int64."""
     known = None if reference is None else reference[place].item()
     return a[place].item(), b[place].item(), known
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

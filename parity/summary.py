@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from parity.results import SEVERITY, Results, Row
+from parity.text import printable
 from parity.verdict import Verdict
 
 WIDTH = 80
@@ -151,7 +152,7 @@ def _wrap(text: str) -> list[str]:
 
 def _cut(text: Any, width: int) -> str:
     """At most ``width`` ASCII characters; the end tells names apart, so it is kept."""
-    shown = str(text if text is not None else "-").encode("ascii", "replace").decode()
+    shown = printable(str(text if text is not None else "-")).encode("ascii", "replace").decode()
     if len(shown) <= width:
         return shown
     head = width // 3

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parity import progress
 from parity.errors import InvalidInput
 from parity.trace.atomic import write_atomic
 from parity.trace.statistics import Statistics, describe
@@ -36,9 +37,10 @@ def table(trace: Trace, *, values: bool = False) -> dict[str, list[Any]]:
     """
     names, rows = (VALUES, _values(trace)) if values else (COLUMNS, _entries(trace))
     columns: dict[str, list[Any]] = {name: [] for name in names}
-    for row in rows:
-        for name, cell in zip(names, row, strict=True):
-            columns[name].append(cell)
+    with progress.work(len(trace), "entries"):
+        for row in rows:
+            for name, cell in zip(names, row, strict=True):
+                columns[name].append(cell)
     return columns
 
 
@@ -62,16 +64,39 @@ def write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
         from pyarrow import parquet
     except ImportError:
         raise InvalidInput(
-            f"{path}: Parquet needs pyarrow, which is not installed: pip install pyarrow, "
-            "or write --csv"
+            f"{path}: Parquet needs pyarrow, which is not installed: pip install pyarrow "
+            "(or 'parity[export]'), or write --csv"
         ) from None
     sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(dict(columns)), sink)
+    parquet.write_table(pyarrow.table(_typed(columns)), sink)
     write_atomic(path, sink.getvalue().to_pybytes())
+
+
+def _typed(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns of one type each: where numbers of several mix, they are float64.
+
+    Whole numbers that float64 cannot hold keep their digits in a column of text beside it,
+    ``value_exact``.
+    """
+    made: dict[str, list[Any]] = {}
+    for name, column in columns.items():
+        kinds = {type(v) for v in column if v is not None}
+        if len(kinds) < 2:
+            made[name] = column
+            continue
+        if str in kinds:  # complex numbers among others
+            made[name] = [None if v is None else str(v) for v in column]
+            continue
+        made[name] = [None if v is None else float(v) for v in column]
+        exact = [str(v) if isinstance(v, int) and int(float(v)) != v else None for v in column]
+        if any(exact):
+            made[f"{name}_exact"] = exact
+    return made
 
 
 def _entries(trace: Trace) -> Iterator[tuple[Any, ...]]:
     for position, name in enumerate(trace):
+        progress.did("entries")
         entry = trace.entry(name)
         s = entry if isinstance(entry, Statistics) else describe(entry)
         shape = "x".join(map(str, s.shape))
@@ -83,6 +108,7 @@ def _values(trace: Trace) -> Iterator[tuple[Any, ...]]:
     for position, name in enumerate(trace):
         if isinstance(trace.entry(name), Statistics):
             raise InvalidInput(f"{name} is kept as statistics only; its values are not there")
+        progress.did("entries")
         flat = trace[name].reshape(-1)
         plain = flat.astype(np.float64) if flat.dtype.name == "bfloat16" else flat
         cells = [str(v) for v in plain] if plain.dtype.kind == "c" else plain.tolist()

@@ -47,7 +47,7 @@ def to_numpy(module: Any) -> dict[str, np.ndarray]:
     Raises:
         TransferError: a layer is of a kind whose layout is not known.
     """
-    return {slot.path: np.array(slot.get()) for slot in _movable(module, "source")}
+    return {slot.path: slot.get() for slot in _movable(module, "source")}
 
 
 def load(module: Any, values: Mapping[str, Any]) -> None:
@@ -148,7 +148,7 @@ def _misfit(slot: Slot, value: np.ndarray, kind: str | None) -> list[str]:
             f"{slot.path}: shape {value.shape} in the source, {slot.shape} in the target{hint}"
         )
         return found
-    dtype = slot.get().dtype
+    dtype = slot.look().dtype
     with np.errstate(over="ignore", invalid="ignore"):
         narrowed = value.astype(dtype)
         exact = np.array_equal(

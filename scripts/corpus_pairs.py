@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 
 from tests.corpus import loading
@@ -58,6 +60,8 @@ def _own(case: loading.Case) -> Pair:
     options = {known[name]: value for name, value in case.options.items()}
     if case.hidden:
         options |= _searching()
+    if case.subject == "agent":
+        options["environment"] = functools.partial(_played, code)
     return Pair(
         f"{case.kind}/{case.id}",
         case.kind,
@@ -69,6 +73,31 @@ def _own(case: loading.Case) -> Pair:
         case.places,
         options,
     )
+
+
+def _played(code: ModuleType) -> Any:
+    """An environment that shows an agent the observations of a case, whatever it does."""
+    import gymnasium
+
+    (observations,) = code.inputs(0).values()
+    action = np.asarray(code.tf_fixed().act(observations[0]))
+    box = gymnasium.spaces.Box
+
+    class Played(gymnasium.Env):
+        observation_space = box(-np.inf, np.inf, observations[0].shape, observations.dtype)
+        action_space = box(-np.inf, np.inf, action.shape, np.float32)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            self.turn = 0
+            return observations[0], {}
+
+        def step(self, action: Any) -> Any:
+            self.turn += 1
+            last = self.turn == len(observations) - 1
+            return observations[self.turn], 0.0, False, last, {}
+
+    return Played()
 
 
 def _searching() -> dict[str, Any]:

@@ -23,6 +23,7 @@ EPISODES = 100
 GOALS: tuple[tuple[str, str, float], ...] = (
     ("ppo", "CartPole-v1", 475.0),
     ("a2c", "CartPole-v1", 475.0),
+    ("a3c", "CartPole-v1", 475.0),
     ("dqn", "CartPole-v1", 475.0),
     ("reinforce", "CartPole-v1", 400.0),
     ("actor_critic", "CartPole-v1", 400.0),

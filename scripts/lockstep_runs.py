@@ -27,11 +27,17 @@ OFF_POLICY = (
     ("dqn", ("CartPole-v1", "LunarLander-v3")),
 )
 ON_POLICY = (
-    ("reinforce", ("CartPole-v1", "LunarLander-v3")),
-    ("actor_critic", ("CartPole-v1", "LunarLander-v3")),
+    ("reinforce", ("CartPole-v1", "Pendulum-v1", "LunarLander-v3")),
+    ("actor_critic", ("CartPole-v1", "Pendulum-v1", "LunarLander-v3")),
     ("a2c", ("CartPole-v1", "Pendulum-v1", "LunarLander-v3")),
     ("ppo", ("CartPole-v1", "Pendulum-v1", "LunarLander-v3")),
 )
+#: Smaller rollouts than those it learns from: 4,096 steps take longer to make than to compare.
+ROLLOUTS = {
+    ("ppo", "LunarLander-v3"): (
+        "--set", "environments=8", "--set", "rollout=64", "--set", "minibatches=4",
+    )
+}  # fmt: skip
 #: Environment, settings and updates that make the planted bugs of an algorithm reachable: all
 #: features on, an environment whose episodes terminate and one whose episodes are cut.
 PLANTED = {
@@ -44,7 +50,8 @@ PLANTED = {
         ),
         (
             "Pendulum-v1",
-            ("hidden_sizes=64,64", "batch_size=64", "max_gradient_norm=0.5",
+            # so small a bound is met by the actor's gradients too
+            ("hidden_sizes=64,64", "batch_size=64", "max_gradient_norm=0.01",
              "critic_weight_decay=0.01", "learning_starts=420", "tau=0.05"),
             40,
         ),
@@ -65,6 +72,32 @@ PLANTED = {
     ),
 }  # fmt: skip
 SEEDS = 10
+NOT_USED = "no update uses it"
+OUTSIDE = "made outside the tape: that gradient is zero anyway"
+NO_ACCURACY = "costs time, and no accuracy"
+NO_TERMINATION = "Pendulum never terminates"
+NO_LIMIT = "no episode meets its time limit so early"
+NOT_NORMALISED = "advantages are not normalised in this setting"
+#: (algorithm, bug, environment) -> why training there cannot show the bug; "*": anywhere.
+UNREACHED = {
+    ("ddpg", "td-error-of-target-network", "*"): NOT_USED,
+    ("ddpg", "missing-stop-gradient", "*"): OUTSIDE,
+    ("ddpg", "traced-anew-in-every-update", "*"): NO_ACCURACY,
+    ("ddpg", "no-terminated-mask", "Pendulum-v1"): NO_TERMINATION,
+    ("ddpg", "time-limit-as-end", "LunarLanderContinuous-v3"): NO_LIMIT,
+    ("ddpg", "actor-not-clipped", "LunarLanderContinuous-v3"): "its gradients are below the bound",
+    ("a2c", "terminal-state-bootstrapped", "Pendulum-v1"): NO_TERMINATION,
+    ("a2c", "time-limit-as-end", "CartPole-v1"): NO_LIMIT,
+    ("a2c", "episode-goes-on-after-a-time-limit", "CartPole-v1"): NO_LIMIT,
+    ("a2c", "normalised-per-environment", "Pendulum-v1"): NOT_NORMALISED,
+    ("a2c", "normalised-by-n-minus-one", "Pendulum-v1"): NOT_NORMALISED,
+    ("a2c", "advantage-not-detached", "*"): OUTSIDE,
+    ("a2c", "target-not-detached", "*"): OUTSIDE,
+    ("a2c", "entropy-of-the-sum", "Pendulum-v1"): "a Gaussian's entropy is one number for all rows",
+    ("a2c", "log-of-probability-plus-epsilon", "Pendulum-v1"): "a Gaussian has no probabilities",
+    ("a2c", "step-not-applied-to-log-std", "CartPole-v1"): "discrete actions have no log_std",
+    ("a2c", "traced-anew-in-every-update", "*"): NO_ACCURACY,
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +124,7 @@ def runs() -> Iterator[Run]:
                     yield Run(
                         f"lockstep-{algorithm}-{env}-{dtype}",
                         ("lockstep", algorithm, "--env", env, "--updates", str(updates),
-                         "--dtype", dtype, *more),
+                         "--dtype", dtype, *more, *ROLLOUTS.get((algorithm, env), ())),
                     )  # fmt: skip
     for algorithm, places in PLANTED.items():
         for env, settings, updates in places:
@@ -117,6 +150,12 @@ def planted(algorithm: str) -> list[str]:
 
     mutants = import_module(f"impls.{algorithm}.faults").MUTANTS
     return [m.id for m in mutants if m.sibling in ("torch", "tf")]
+
+
+def unreached(algorithm: str, plant: str, env: str) -> str | None:
+    """Why training in an environment cannot show a bug; None: it should."""
+    keys = ((algorithm, plant, place) for place in (env, "*"))
+    return next((UNREACHED[key] for key in keys if key in UNREACHED), None)
 
 
 def main() -> int:

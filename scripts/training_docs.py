@@ -68,6 +68,8 @@ def lockstep() -> Iterator[str]:
         worst = data["worst"]
         where = f"{worst['link']}, update {worst['update']:,}: `{worst['entry']}`"
         over = "" if data["agree"] else " **over**"
+        if data.get("roundings"):
+            over += f"; {data['roundings']:,} arrays `rounding`"
         yield (
             f"| {algorithm} | {env} | {dtype} | {data['updates']:,} | {values:,} | "
             f"{worst['error']:.1e}{over} | {where} | {data['bound']:g} |"
@@ -120,9 +122,9 @@ def _planted(algorithm: str, places: Any, found: Any) -> Iterator[str]:
             if data is None:
                 cells.append("not run")
                 continue
-            note = f" (excess {float(data['excess_over_rounding']):.1e})"
-            word = {"diverge": "`diverge`" + note, "chaos": "not reached" + note}[data["verdict"]]
-            cells.append(word)
+            note = f"(excess {float(data['excess_over_rounding']):.1e})"
+            why = lockstep_runs.unreached(algorithm, plant, env) or "**not seen**"
+            cells.append(f"`diverge` {note}" if data["verdict"] == "diverge" else f"{why} {note}")
         yield f"| {plant} | {' | '.join(cells)} |"
 
 
@@ -156,8 +158,10 @@ amplifies rounding. So two questions are asked apart.
 drives; before each update TensorFlow gets its state, and the same batch and draws. In float32 every
 link of the update (target, loss, gradients, clip, optimizer, target networks) is run on both with
 the inputs and the state that the driving side has there, and must agree within 1e-6 of the largest
-magnitude of each array (at least 1). In float64 the whole update must agree within 1e-10. The
-command exits with 1 and names the first update, link and entry over the bound.
+magnitude of each array (at least 1). A link over that is run on both once more in float64, from the
+same inputs and state: within 1e-12 it is `rounding`, which float32 cannot hold (sums over a rollout
+do so now and then), else a difference. In float64 the whole update must agree within 1e-10. The
+command exits with 1 and names the first update, link and entry that differ.
 
     python scripts/lockstep_runs.py --only lockstep     # goes on where it was stopped
     python scripts/training_docs.py                     # writes this page
@@ -173,10 +177,10 @@ precision. *Excess* is how many times more than 2^-29 of float32's difference fl
 before float32's horizon: near 1 for rounding, up to 5e8 for a bug that makes the same difference in
 both. Over 1,000 the verdict is `diverge`.
 
-A bug that training cannot reach changes nothing there, and no free run can see it: DDPG's update
-does not use its TD error, a stop-gradient that is missing on a target or an advantage has no effect
-where that is computed outside the tape, compiling anew costs time and no accuracy, and some need an
-environment whose episodes end in a certain way. Such a cell says *not reached*; the checks of
+A bug that training cannot reach changes nothing there, and no free run can see it. Such a cell
+says why: DDPG's update does not use its TD error, a stop-gradient that is missing on a target or an
+advantage has no effect where that is made outside the tape, compiling anew costs time and no
+accuracy, and some need an environment whose episodes end in a certain way. The checks of
 `pytest -m parity` catch each of them (see `tests/meta/test_mutants.py`).
 
     python scripts/lockstep_runs.py --only freerun

@@ -45,6 +45,25 @@ class ActorCritic(nn.Module):
             self.add_module(name, _dense(width, units, kind, device))
 
     def forward(self, observation: Tensor) -> dict[str, Tensor]:
+        config = self.config
+        features, made = self._policy(observation)
+        if config.value:
+            if not config.shared:
+                features = getattr(self, config.trunks[-1])(observation)
+            made["value"] = self.value(features).squeeze(-1)
+        return made
+
+    def policy(self, observation: Tensor) -> dict[str, Tensor]:
+        """What ``forward`` returns, without the value, which is not computed: for acting."""
+        return self._policy(observation)[1]
+
+    def state_value(self, observation: Tensor) -> Tensor:
+        self._require(observation)
+        values: Tensor = self.value(getattr(self, self.config.trunks[-1])(observation))
+        return values.squeeze(-1)
+
+    def _policy(self, observation: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """The features that the policy is made of, and the policy."""
         self._require(observation)
         config = self.config
         features = getattr(self, config.trunks[0])(observation)
@@ -52,16 +71,7 @@ class ActorCritic(nn.Module):
         made = (
             {"mean": policy, "log_std": self.log_std} if config.continuous else {"logits": policy}
         )
-        if config.value:
-            if not config.shared:
-                features = getattr(self, config.trunks[-1])(observation)
-            made["value"] = self.value(features).squeeze(-1)
-        return made
-
-    def state_value(self, observation: Tensor) -> Tensor:
-        self._require(observation)
-        values: Tensor = self.value(getattr(self, self.config.trunks[-1])(observation))
-        return values.squeeze(-1)
+        return features, made
 
     def _require(self, observation: Tensor) -> None:
         require_matrix(

@@ -124,7 +124,8 @@ class DDPG(Learner):
         Args:
             batch: tensors ``observation`` [B, obs], ``action`` [B, act], ``reward`` [B],
                 ``next_observation`` [B, obs] of the learner's dtype; ``terminated`` and
-                ``truncated`` [B], bool. B of at least 1; another B compiles anew.
+                ``truncated`` [B], bool. B of at least 1;
+                another B compiles anew, in TensorFlow only the second: that graph takes any B.
             draws: empty: DDPG draws nothing.
 
         Returns:

@@ -132,7 +132,8 @@ class DQN(Learner):
             batch: tensors ``observation`` [B, obs], ``reward`` [B], ``next_observation`` [B, obs]
                 of the learner's dtype; ``action`` [B], int64; ``terminated`` and ``truncated``
                 [B], bool; ``steps`` [B], int64, only for ``n_step`` above 1; ``weight`` [B], only
-                if ``weighted``. B of at least 1; another B compiles anew.
+                if ``weighted``. B of at least 1;
+                another B compiles anew, in TensorFlow only the second: that graph takes any B.
             draws: empty: an update draws nothing.
 
         Returns:

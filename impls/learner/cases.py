@@ -93,6 +93,43 @@ def apart(
     return state
 
 
+def level_critics(
+    initial_state: Callable[[Any, np.random.Generator], State],
+    make_learner: Callable[..., Any],
+    config: Any,
+    examples: Examples,
+    acting: Callable[[Any, Mapping[str, np.ndarray]], tuple[np.ndarray, np.ndarray]],
+) -> Callable[[np.random.Generator], Mapping[str, np.ndarray]]:
+    """A starting state as :func:`apart`'s in which either critic is the smaller one in some rows.
+
+    As drawn, their last biases differ by more than what they say of any action, and the smaller
+    critic is the same one in all rows: a minimum, or that one alone, would look alike. The second
+    critic is shifted by the median difference, and so is the second target critic.
+
+    Args:
+        make_learner: of the reference.
+        acting: (learner, fields of a batch and its draws in float64) -> observations and actions
+            of which the critics' values are made level.
+    """
+
+    def made(rng: np.random.Generator) -> State:
+        state = dict(apart(initial_state, config)(rng))
+        learner = make_learner(config, dtype="float64")
+        [(batch, draws)] = examples(np.random.default_rng(0), 1)
+        given = {n: np.asarray(a, np.float64) for n, a in {**batch, **draws}.items()}
+        for kind in ("param", "target"):
+            critics = {n: v for n, v in state.items() if n.startswith(f"{kind}/critic/")}
+            named = {n.replace("target/", "param/"): v for n, v in critics.items()}
+            learner.load_state({**state, **named})
+            s, action = acting(learner, given)
+            minus_q1, minus_q2 = learner.td_error(s, action, np.zeros(len(s)))
+            last = f"{kind}/critic/q2/l{len(config.hidden_sizes) + 1}/bias"
+            state[last] = state[last] + np.median(minus_q2 - minus_q1)
+        return state
+
+    return made
+
+
 def _draws(
     rng: np.random.Generator, shape: tuple[int, ...], noise: bool
 ) -> Mapping[str, np.ndarray]:

@@ -28,6 +28,8 @@ Tensors = dict[str, tf.Tensor]
 class OnPolicyLearner(Learner):
     """One network, one optimizer, batches ``[T, B, ...]``."""
 
+    any_size = False  # a return is accumulated over a T that is known while tracing
+
     def __init__(
         self, config: OnPolicyConfig, *, dtype: str, device: str, variant: str, **fields: str
     ) -> None:

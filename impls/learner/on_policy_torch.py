@@ -43,7 +43,7 @@ class OnPolicyLearner(Learner):
 
     def act(self, observation: Tensor, draws: Mapping[str, Tensor]) -> Tensors:
         with torch.no_grad():
-            made = self.network(observation)
+            made = self.network.policy(observation)
             if not self.config.continuous:
                 action = policies.categorical_sample(made["logits"], draws["uniform"])
                 return {"action": action, "log_prob": self.log_prob(made, action)}
@@ -53,7 +53,7 @@ class OnPolicyLearner(Learner):
 
     def greedy(self, observation: Tensor) -> Tensor:
         with torch.no_grad():
-            made = self.network(observation)
+            made = self.network.policy(observation)
             if self.config.continuous:
                 return self._clipped(policies.gaussian_mode(made["mean"]))
             mode: Tensor = policies.categorical_mode(made["logits"])

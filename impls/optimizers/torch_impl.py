@@ -110,6 +110,30 @@ class Adam(Optimizer):
         super().__init__(config, parameters)
 
     def _update(self, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        if torch.compiler.is_compiling() or parameters[0].device.type != "cpu":
+            self._update_in_parts(parameters, gradients)
+            return
+        # torch's own kernel: one pass over the memory, where the parts below take nine. For two
+        # critics of 256 units 0.09 ms against 0.42, of 64 units 0.02 against 0.18 (one thread)
+        c, step = self._config, self._step.to(torch.float32)
+        torch._fused_adam_(
+            parameters,
+            [_laid_out(g, p) for g, p in zip(gradients, parameters, strict=True)],
+            self._state["m"],
+            self._state["v"],
+            [],
+            [step] * len(parameters),
+            lr=float(self._learning_rate),
+            beta1=c.beta1,
+            beta2=c.beta2,
+            eps=c.epsilon,
+            weight_decay=0.0,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def _update_in_parts(self, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        """The same, as operations that Inductor joins, and that read nothing from a device."""
         c, m, v = self._config, self._state["m"], self._state["v"]
         t = self._step.to(torch.float64)
         step_size = self._scalar(self._learning_rate / (1 - c.beta1**t))
@@ -208,3 +232,10 @@ def _require_floating(what: str, tensors: Mapping[str, Tensor]) -> None:
     if not first.is_floating_point or any(t.dtype != first for t in tensors.values()):
         shown = ", ".join(f"{name}: {tensor.dtype}" for name, tensor in tensors.items())
         raise DtypeError(f"{what}: expected one floating dtype, got {shown}")
+
+
+def _laid_out(gradient: Tensor, parameter: Tensor) -> Tensor:
+    """The gradient in the parameter's memory order: the fused kernel does not look at strides."""
+    if gradient.stride() == parameter.stride():
+        return gradient
+    return torch.empty_like(parameter).copy_(gradient)

@@ -46,8 +46,9 @@ class PPO(OnPolicyLearner):
         device: ``cpu``, ``cuda`` or ``cuda:N``.
         variant: how :meth:`update` runs: ``eager``; ``compile`` (torch, Inductor);
             ``function`` or ``xla`` (TensorFlow). Either makes one graph, of a minibatch's links,
-            per size of the minibatch. What comes before the first step runs eagerly, once per
-            update, and the loop over minibatches is Python's: in a graph it would be unrolled.
+            per size of the minibatch. What comes before the first step runs once per update, in
+            torch eagerly, in TensorFlow as another graph, which ``traces`` does not count. The loop
+            over minibatches is Python's: in a graph it would be unrolled.
 
     Raises:
         ConfigError: the side has no such variant.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from impls.advantages import tf_impl as advantages
+from impls.learner.graphs_tf import Graphs
 from impls.learner.on_policy_tf import OnPolicyLearner, flat
 from impls.policy_losses import tf_impl as policy_losses
 from impls.ppo.config import GROUPS, PPOConfig, require_orders, require_permutation
@@ -22,7 +23,10 @@ class PPO(OnPolicyLearner):
     ) -> None:
         super().__init__(config, dtype=dtype, device=device, variant=variant, log_prob=dtype)
         self._layouts = {**self._layouts, "draws": {"permutation": ((), "int64")}}
-        # one graph, of a minibatch: a loop over minibatches in it would be unrolled
+        # one graph of what comes before the steps (``traces`` counts the others), one of a step: a
+        # loop over the minibatches in it would be unrolled. Which minibatch is an argument
+        graph = Graphs(self._before, xla=variant == "xla", any_size=False)
+        self._prepare = self._before if variant == "eager" else graph
         self._step = self.compiled(self._minibatch_links)
 
     def value_estimates(
@@ -81,7 +85,7 @@ class PPO(OnPolicyLearner):
         all_value: tf.Tensor,
         all_advantage: tf.Tensor,
         all_target: tf.Tensor,
-        k: int = 0,
+        k: int | tf.Tensor = 0,
     ) -> tuple[tf.Tensor, ...]:
         fields = (all_observation, all_action, all_log_prob, all_value, all_advantage, all_target)
         return tuple(x[k] for x in fields)
@@ -132,10 +136,10 @@ class PPO(OnPolicyLearner):
         self._require(batch, draws)
         self.step += 1
         fields = (batch[name] for name in self._layouts["batch"])
-        made, everything = self._before(*fields, draws["permutation"])
+        made, everything = self._prepare(*fields, draws["permutation"])
         steps: list[Tensors] = []
         for k in range(self.config.epochs * self.config.minibatches):
-            steps.append(self._step(*self.minibatch(*everything, k=k)))
+            steps.append(self._step(*everything, tf.constant(k)))
         return made | {name: tf.stack([step[name] for step in steps]) for name in steps[0]}
 
     def _require(self, batch: Mapping[str, tf.Tensor], draws: Mapping[str, tf.Tensor]) -> None:
@@ -164,14 +168,18 @@ class PPO(OnPolicyLearner):
 
     def _minibatch_links(
         self,
-        observation: tf.Tensor,
-        action: tf.Tensor,
-        log_prob: tf.Tensor,
-        value: tf.Tensor,
-        advantage: tf.Tensor,
-        target: tf.Tensor,
+        all_observation: tf.Tensor,
+        all_action: tf.Tensor,
+        all_log_prob: tf.Tensor,
+        all_value: tf.Tensor,
+        all_advantage: tf.Tensor,
+        all_target: tf.Tensor,
+        k: tf.Tensor,
     ) -> Tensors:
-        """The links of one minibatch, in order."""
+        """The links of the k-th minibatch, in order."""
+        everything = (all_observation, all_action, all_log_prob)
+        everything += (all_value, all_advantage, all_target)
+        observation, action, log_prob, value, advantage, target = self.minibatch(*everything, k=k)
         if self.config.normalize_advantage:
             advantage = self.normalize(advantage)
         fields = (observation, action, log_prob, value, advantage, target)

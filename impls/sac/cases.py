@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from impls.learner.cases import Examples, apart, real_batches, synthetic_batches
+from impls.learner.cases import Examples, level_critics, real_batches, synthetic_batches
 from impls.sac.config import SACConfig, initial_state
 from impls.sac.numpy_ref import make_learner
-from parity.checks.learner import Example, Link, State
+from parity.checks.learner import Example, Link
 from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
 from parity.component import Check
 from parity.tolerance import Tolerance
@@ -82,29 +82,14 @@ def both_noises(examples: Examples) -> Examples:
     return made
 
 
-def level_critics(config: SACConfig, examples: Examples) -> Callable[[np.random.Generator], State]:
-    """A starting state in which either critic is the smaller one in some rows.
+def _acting(learner: Any, given: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """What the policy does in the observations of a batch."""
+    return given["observation"], learner.sample(given["observation"], given["noise"])[0]
 
-    As drawn, their last biases differ by more than what they say of any action, and the smaller
-    critic is the same one in all rows: a minimum, or the first of them, would look alike. The
-    second critic is shifted by the median difference, and so is the second target critic.
-    """
 
-    def made(rng: np.random.Generator) -> State:
-        state = dict(apart(initial_state, config)(rng))
-        learner = make_learner(config, dtype="float64")
-        [(batch, draws)] = examples(np.random.default_rng(0), 1)
-        for kind in ("param", "target"):
-            critics = {n: v for n, v in state.items() if n.startswith(f"{kind}/critic/")}
-            named = {n.replace("target/", "param/"): v for n, v in critics.items()}
-            learner.load_state({**state, **named})
-            s, noise = (np.asarray(a, np.float64) for a in (batch["observation"], draws["noise"]))
-            minus_q1, minus_q2 = learner.td_error(s, learner.sample(s, noise)[0], np.zeros(len(s)))
-            last = f"{kind}/critic/q2/l{len(config.hidden_sizes) + 1}/bias"
-            state[last] = state[last] + np.median(minus_q2 - minus_q1)
-        return state
-
-    return made
+def starting_state(config: SACConfig, examples: Examples) -> Any:
+    """See :func:`impls.learner.cases.level_critics`."""
+    return level_critics(initial_state, make_learner, config, examples, _acting)
 
 
 @dataclass(frozen=True)
@@ -120,7 +105,7 @@ class Case:
         return {
             "case": self.name,
             "config": self.config,
-            "initial_state": level_critics(self.config, self.examples),
+            "initial_state": starting_state(self.config, self.examples),
             "examples": both_noises(self.examples),
             "needs": self.needs,
         }

@@ -196,7 +196,8 @@ class SAC(Learner):
         Args:
             batch: tensors ``observation`` [B, obs], ``action`` [B, act], ``reward`` [B],
                 ``next_observation`` [B, obs] of the learner's dtype; ``terminated`` and
-                ``truncated`` [B], bool. B of at least 1; another B compiles anew.
+                ``truncated`` [B], bool. B of at least 1;
+                another B compiles anew, in TensorFlow only the second: that graph takes any B.
             draws: ``noise`` and ``next_noise`` [B, act], standard normal, independent, of the
                 learner's dtype.
 

@@ -87,8 +87,8 @@ MUTANTS = (
     ),
     Mutant(
         id="not-in-place",
-        find="variable.mul_(1.0 - share).add_(share * source[name])",
-        replace="variable = variable.mul(1.0 - share).add(share * source[name])",
+        find="torch._foreach_lerp_(olds, news, float(tau))",
+        replace="olds = torch._foreach_lerp(olds, news, float(tau))",
         caught_by="update.polyak_update",
         because="the local name is rebound, the network is not written",
         sibling="torch",

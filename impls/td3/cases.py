@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from impls.learner.cases import Examples, apart, real_batches, synthetic_batches
+import numpy as np
+
+from impls.learner.cases import Examples, level_critics, real_batches, synthetic_batches
 from impls.td3.config import TD3Config, initial_state
+from impls.td3.numpy_ref import make_learner
 from parity.checks.learner import Link
 from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
 from parity.component import Check
@@ -58,6 +62,17 @@ def links(config: TD3Config) -> tuple[Link, ...]:
     return tuple(link for link in chain if clips or not link.name.startswith("clip_"))
 
 
+def _acting(learner: Any, given: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """What the targets are made of: the next observations, and the target actor's actions there."""
+    s = given["next_observation"]
+    return s, learner.target_action(s, given["noise"])
+
+
+def starting_state(config: TD3Config, examples: Examples) -> Any:
+    """See :func:`impls.learner.cases.level_critics`."""
+    return level_critics(initial_state, make_learner, config, examples, _acting)
+
+
 @dataclass(frozen=True)
 class Case:
     """A configuration with its data."""
@@ -71,7 +86,7 @@ class Case:
         return {
             "case": self.name,
             "config": self.config,
-            "initial_state": apart(initial_state, self.config),
+            "initial_state": starting_state(self.config, self.examples),
             "examples": self.examples,
             "needs": self.needs,
         }

@@ -57,7 +57,7 @@ MUTANTS = (
         replace="v_t = q1_t",
         caught_by="chain.target",
         because="one critic, as in DDPG",
-        case="half-cheetah",
+        case="square",
     ),
     Mutant(
         id="second-critic-only",
@@ -66,7 +66,7 @@ MUTANTS = (
         caught_by="chain.target",
         because="the second critic for the target, the first for the actor",
         sibling="torch",
-        case="half-cheetah",
+        case="lunar-lander",
     ),
     Mutant(
         id="mean-of-critics",

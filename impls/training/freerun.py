@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from impls.training.lockstep import error_of
+from impls.training.differences import error_of
 from impls.training.loops import Loop
 from impls.training.runs import Asked
+from impls.training.sides import Side
 from impls.training.train import make_loop
 from parity.backends import to_numpy
+from parity.report import SCHEMA
 
 HORIZON = 1e-6
 DIGITS = 29 * math.log10(2.0)
@@ -76,6 +78,8 @@ class Result:
 
     def document(self) -> dict[str, Any]:
         return {
+            "schema": SCHEMA,
+            "kind": "freerun",
             "asked": asdict(self.asked),
             "updates": self.updates,
             "verdict": self.verdict,
@@ -126,12 +130,13 @@ def _run(
         )
         for name in ("torch", "tf")
     }
+    parameters = [parameters_of(loop.side) for loop in loops.values()]
     series = Series(asked.dtype)
     try:
         while len(series.differences) < updates:
             made = [_next_update(loop) for loop in loops.values()]
             series.outputs.append(outputs_apart(*made))
-            series.differences.append(apart(*loops.values()))
+            series.differences.append(apart(*(read() for read in parameters)))
             progress(len(series.differences))
             if not series.differences[-1] <= 1e3 * HORIZON:
                 break  # nothing is left to be seen
@@ -163,11 +168,21 @@ def outputs_apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> float:
     )
 
 
-def apart(first: Loop, second: Loop) -> float:
-    """The largest difference of the trained parameters; infinite where one is not finite."""
-    ours, theirs = first.side.learner.state(), second.side.learner.state()
-    names = [n for n in ours if n.startswith("param/")]
-    gaps = [np.abs(ours[n].astype(np.float64) - theirs[n]).max(initial=0.0) for n in names]
+def parameters_of(side: Side) -> Callable[[], Mapping[str, np.ndarray]]:
+    """What reads the trained parameters; those of one TensorFlow learner in one call."""
+    if side.name == "torch" or not hasattr(side.learner, "optimizers"):
+        return lambda: {n: v for n, v in side.learner.state().items() if n.startswith("param/")}
+    from impls.training.tf_chains import Graph, Mirror
+
+    mirror = Mirror(side.learner)
+    names = [n for n in mirror.variables if n.startswith("param/")]
+    graph = Graph(lambda none: mirror.read(names))
+    return lambda: graph({})
+
+
+def apart(ours: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray]) -> float:
+    """The largest difference of two sets of parameters; infinite where one is not finite."""
+    gaps = [np.abs(ours[n].astype(np.float64) - theirs[n]).max(initial=0.0) for n in ours]
     return max((float(g) if np.isfinite(g) else math.inf for g in gaps), default=0.0)
 
 
@@ -219,17 +234,25 @@ def growth_of(series: Series) -> float | None:
     return float(np.median(slopes))
 
 
-def plot(result: Result) -> str:
+def plot(result: Result, *, marks: bool = False) -> str:
     """log10(difference) against updates, as SVG markup."""
     from parity.html.plots import log_plot
 
     longest = max(len(s.differences) for s in (result.float32, result.float64))
     series: Sequence[Any] = [
-        (key, f"{s.dtype}", "circle", _thinned(s.differences))
-        for key, s in (("propagated32", result.float32), ("propagated64", result.float64))
+        (key, s.dtype, mark, _thinned(s.differences))
+        for key, s, mark in (
+            ("propagated32", result.float32, "circle"),
+            ("propagated64", result.float64, "square"),
+        )
     ]
     return log_plot(
-        series, longest, xlabel="update", ylabel="largest difference of parameters", marks=False
+        series,
+        longest,
+        xlabel="update",
+        ylabel="largest difference of parameters",
+        marks=marks,
+        bound=HORIZON,
     )
 
 

@@ -21,7 +21,7 @@ class OffPolicyLoop(Loop):
         self.count = len(self.worlds)
         shape = () if env.discrete else (env.action_size,)
         self.capacity = min(loop.capacity, loop.steps + self.count)
-        self.buffer = self.side.buffer(
+        self.buffer = self.make_buffer(
             ReplayBufferConfig(
                 self.capacity,
                 (env.observation_size,),
@@ -44,6 +44,10 @@ class OffPolicyLoop(Loop):
             for name in self.chosen.draws
         }
 
+    def make_buffer(self, config: ReplayBufferConfig) -> Any:
+        """What transitions are kept in."""
+        return self.side.buffer(config)
+
     def advance(self) -> Mapping[str, Any]:
         loop, count = self.loop, self.step // self.count
         observation = np.stack([w.observation for w in self.worlds]).astype(np.float32)
@@ -57,7 +61,7 @@ class OffPolicyLoop(Loop):
             "terminated": np.array([r[3] for r in rows]),
             "truncated": np.array([r[4] for r in rows]),
         }
-        self.buffer.add_batch(self.side.tensors(stored))
+        self.buffer.add(stored)
         self.step += self.count
         self.stored = min(self.stored + self.count, self.capacity)
         made: Mapping[str, Any] = {}
@@ -86,7 +90,7 @@ class OffPolicyLoop(Loop):
         indices = np.minimum(
             (self._indices[t].astype(np.float64) * self.stored).astype(np.int64), self.stored - 1
         )
-        batch = self.buffer.sample(self.side.tensors({"indices": indices})["indices"])
+        batch = self.buffer.sample(indices)
         draws = self.side.tensors({name: rows[t] for name, rows in self._draws.items()})
         return self.learn(batch, draws)
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from impls.training.loops import Loop
 
-FIELDS = ("observation", "action", "reward", "next_observation", "terminated", "truncated")
-
 
 class OnPolicyLoop(Loop):
     """One rollout of every environment at a time, and the update that it is made for."""
@@ -59,31 +57,32 @@ class OnPolicyLoop(Loop):
 
     def _step(self, running: Any) -> dict[str, np.ndarray]:
         """One step of the environments that run; the others' entries are zero."""
-        env, count = self.env, self.count
         observation = np.stack([w.observation for w in self.worlds]).astype(np.float32)
         draws = {name: rows[self.acts] for name, rows in self._draws.items()}
         made = self.side.act(observation, draws)
         self.acts += 1
         shown = made.get("clipped_action", made["action"])
-        out: dict[str, np.ndarray] = {
-            "observation": np.zeros_like(observation),
-            "action": np.zeros_like(made["action"]),
-            "reward": np.zeros(count, np.float32),
-            "next_observation": np.zeros((count, env.observation_size), np.float32),
-            "terminated": np.zeros(count, bool),
-            "truncated": np.zeros(count, bool),
+        rows = [self.take(i, shown[i]) for i in running]
+        self.step += len(rows)
+        out = {
+            "observation": observation,
+            "action": made["action"],
+            "reward": np.array([r[1] for r in rows], np.float32),
+            "next_observation": np.array([r[2] for r in rows], np.float32),
+            "terminated": np.array([r[3] for r in rows]),
+            "truncated": np.array([r[4] for r in rows]),
         }
         if self.chosen.name == "ppo":
-            out["log_prob"] = np.zeros_like(made["log_prob"])
-        for i in running:
-            before, reward, after, terminated, truncated = self.take(i, shown[i])
-            values = (before, made["action"][i], reward, after, terminated, truncated)
-            for name, value in zip(FIELDS, values, strict=True):
-                out[name][i] = value
-            if "log_prob" in out:
-                out["log_prob"][i] = made["log_prob"][i]
-            self.step += 1
-        return out
+            out["log_prob"] = made["log_prob"]
+        return out if len(rows) == self.count else self._spread(out, list(running))
+
+    def _spread(self, rows: dict[str, np.ndarray], running: list[int]) -> dict[str, np.ndarray]:
+        """Zeros for the environments that do not run."""
+        whole = {}
+        for name, values in rows.items():
+            whole[name] = np.zeros((self.count, *values.shape[1:]), values.dtype)
+            whole[name][running] = values[running] if len(values) == self.count else values
+        return whole
 
     def _permutations(self, rows: int) -> np.ndarray:
         key = self.stream.split("minibatches").fold_in(self.updates)

@@ -38,6 +38,12 @@ class LoopConfig:
     """DQN: share of random actions in the end; it falls from 1 in a straight line."""
     epsilon_steps: int = 10_000
     """DQN: steps until then."""
+    prioritized: bool = False
+    """DQN: transitions are sampled in proportion to their last TD error, and weighted."""
+    priority_alpha: float = 0.6
+    """DQN, prioritized: exponent of the priorities (Schaul et al. 2016: 0.6)."""
+    priority_beta: float = 0.4
+    """DQN, prioritized: exponent of the weights at first; it rises to 1 in a straight line."""
     reward_scale: float = 1.0
     """Factor on the rewards that the learner sees; the log has the environment's own."""
     learning_rate_end: float = 1.0
@@ -60,6 +66,7 @@ class Algorithm:
         draws: random arrays that an update takes: name -> ``action`` (standard normals, shaped
             like the batch's actions) or ``permutation`` ([epochs, T * B]).
         episodes: learns from whole episodes, padded to the environment's time limit.
+        workers: learns from workers, with an environment for each.
         settings: environment id -> settings, of the configuration and of the loop, that learn.
     """
 
@@ -69,6 +76,7 @@ class Algorithm:
     actions: str
     draws: Mapping[str, str] = field(default_factory=dict)
     episodes: bool = False
+    workers: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def config_class(self) -> Any:
@@ -111,9 +119,10 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             actions="both",
             settings={
                 "CartPole-v1": {
-                    "steps": 400_000,
+                    "steps": 200_000,
                     "environments": 8,
                     "rollout": 1,
+                    "reward_scale": 0.1,  # else a fresh critic's errors drown the entropy bonus
                     "shared": False,
                     "hidden_sizes": (64, 64),
                     "learning_rate": 1e-3,
@@ -143,6 +152,26 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             },
         ),
         Algorithm(
+            "a3c",
+            "A3CConfig",
+            on_policy=True,
+            actions="both",
+            workers=True,
+            settings={
+                "CartPole-v1": {
+                    "steps": 400_000,
+                    "workers": 8,
+                    "rollout": 32,
+                    "hidden_sizes": (64, 64),
+                    "shared": False,
+                    "optimizer": "adam",
+                    "learning_rate": 1e-3,
+                    "learning_rate_end": 0.05,
+                    "evaluate_every": 10_000,
+                },
+            },
+        ),
+        Algorithm(
             "ppo",
             "PPOConfig",
             on_policy=True,
@@ -168,6 +197,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
                     "steps": 1_000_000,
                     "environments": 16,
                     "rollout": 256,
+                    "reward_scale": 0.1,  # else the critic's gradient is nearly all of the norm
                     "hidden_sizes": (64, 64),
                     "shared": False,
                     "learning_rate": 5e-4,
@@ -178,6 +208,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
                     "gae_lambda": 0.98,
                     "entropy_coefficient": 0.01,
                     "evaluate_every": 40_960,
+                    "evaluation_episodes": 20,
                 },
             },
         ),
@@ -198,14 +229,17 @@ ALGORITHMS: Mapping[str, Algorithm] = {
                     "evaluate_every": 2_000,
                 },
                 "LunarLander-v3": {
-                    "steps": 250_000,
+                    "steps": 150_000,
                     "hidden_sizes": (128, 128),
-                    "batch_size": 128,
-                    "learning_rate": 5e-4,
-                    "learning_rate_end": 0.1,
-                    "train_every": 2,
-                    "epsilon_steps": 60_000,
-                    "evaluate_every": 10_000,
+                    "batch_size": 64,
+                    "learning_rate": 1e-3,
+                    "learning_rate_end": 0.05,
+                    "reward_scale": 0.1,
+                    "tau": 0.005,
+                    "target_period": 1,
+                    "epsilon_steps": 30_000,
+                    "evaluate_every": 5_000,
+                    "evaluation_episodes": 20,
                 },
             },
         ),
@@ -292,7 +326,14 @@ def configure(
     if "continuous" in own:
         values["continuous"] = not environment.discrete
     known = chosen.settings.get(environment.id, {})
+    if "weighted" in own:
+        text = settings.get("prioritized", str(known.get("prioritized", False)))
+        values["weighted"] = _parsed("prioritized", text, False)
     for name in settings:
+        if name == "weighted" and name in own:
+            raise ConfigError("--set weighted: batches are where --set prioritized=true")
+        if name == "environments" and chosen.workers:
+            raise ConfigError("--set environments: each worker has one; --set workers=N")
         if name in values and name != "check_finite":
             raise ConfigError(f"--set {name}: the environment decides that")
         if name not in own and name not in loop:
@@ -304,6 +345,8 @@ def configure(
     config = kind(**{n: v for n, v in merged.items() if n in own})
     looped = replace(LoopConfig(), **{n: v for n, v in merged.items() if n in loop})
     _require(looped)
+    if looped.prioritized and "weighted" not in own:
+        raise ConfigError(f"--set prioritized: dqn learns so; {chosen.name} does not")
     return config, looped
 
 
@@ -330,8 +373,9 @@ def _require(loop: LoopConfig) -> None:
     for name in ("learning_starts", "exploration", "learning_rate_end"):
         if getattr(loop, name) < 0:
             raise ConfigError(f"{name}={getattr(loop, name)}: must be at least 0")
-    if not 0 <= loop.epsilon_end <= 1:
-        raise ConfigError(f"epsilon_end={loop.epsilon_end}: must be in [0, 1]")
+    for name in ("epsilon_end", "priority_beta"):
+        if not 0 <= getattr(loop, name) <= 1:
+            raise ConfigError(f"{name}={getattr(loop, name)}: must be in [0, 1]")
 
 
 def _parsed(name: str, text: str, default: Any) -> Any:

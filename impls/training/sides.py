@@ -19,6 +19,58 @@ Arrays = Mapping[str, np.ndarray]
 FRAMEWORKS = ("torch", "tf")
 
 
+class Buffer:
+    """A framework's replay buffer; rows that come one by one are stored together when it is read.
+
+    A call into a framework takes longer than storing a row. The buffer is read before each update,
+    so that rows wait for a few steps at most, but for those before the first one.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[Arrays] = []
+
+    def add(self, rows: Arrays) -> None:
+        """Rows behind the newest one, [N, ...] per field; they may not be written to later."""
+        self._waiting.append(rows)
+
+    def sample(self, indices: np.ndarray) -> dict[str, Any]:
+        """Tensors of the rows in these slots, int64 [B]."""
+        waiting, self._waiting = self._waiting, []
+        return self._sample(_together(waiting) if waiting else None, indices)
+
+    def state(self) -> dict[str, Any]:
+        """A copy of everything."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self._add(_together(waiting))
+        return self._state()
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from what ``state`` returned."""
+        self._waiting = []
+        self._load_state(state)
+
+    def _add(self, rows: Arrays) -> None:
+        raise NotImplementedError
+
+    def _sample(self, rows: Arrays | None, indices: np.ndarray) -> dict[str, Any]:
+        """Store rows, if there are any, then sample."""
+        raise NotImplementedError
+
+    def _state(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _load_state(self, state: Mapping[str, Any]) -> None:
+        raise NotImplementedError
+
+
+def _together(parts: list[Arrays]) -> Arrays:
+    """Rows of several additions as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 class Side(Protocol):
     """One learner of one framework."""
 
@@ -37,7 +89,7 @@ class Side(Protocol):
     def update(self, batch: Mapping[str, Any], draws: Mapping[str, Any]) -> Mapping[str, Any]:
         """One update from tensors."""
 
-    def buffer(self, config: ReplayBufferConfig) -> Any:
+    def buffer(self, config: ReplayBufferConfig) -> Buffer:
         """A replay buffer of the framework."""
 
 

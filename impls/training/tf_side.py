@@ -10,9 +10,10 @@ import numpy as np
 import tensorflow as tf
 
 from impls.exploration import tf_impl as exploration_
+from impls.learner.graphs_tf import Graphs
 from impls.replay_buffer import tf_impl as replay_buffer
 from impls.replay_buffer.config import ReplayBufferConfig
-from impls.training.sides import Arrays
+from impls.training.sides import Arrays, Buffer
 
 
 class TFSide:
@@ -21,8 +22,10 @@ class TFSide:
     def __init__(self, learner: Any, dtype: str, compiled: bool, exploration: float) -> None:
         self.learner, self.dtype, self.exploration = learner, dtype, exploration
         self.compiled = compiled
-        self._act = self._graph(learner.act if hasattr(learner, "act") else self._noisy)
-        self._greedy = self._graph(learner.greedy if hasattr(learner, "greedy") else self._mean)
+        act, greedy = getattr(learner, "act", self._noisy), getattr(learner, "greedy", self._mean)
+        # XLA for what is called in every step: 0.16 to 0.24 ms, without 0.20 to 0.43
+        self._act = Graphs(act, xla=True) if compiled else act
+        self._greedy = Graphs(greedy) if compiled else greedy
 
     def tensors(self, arrays: Arrays) -> dict[str, tf.Tensor]:
         return {name: self._tensor(array) for name, array in arrays.items()}
@@ -41,14 +44,8 @@ class TFSide:
         made: Mapping[str, Any] = self.learner.update(batch, draws)
         return made
 
-    def buffer(self, config: ReplayBufferConfig) -> _Buffer:
-        return _Buffer(replay_buffer.ReplayBuffer(config, dtype=self.dtype), self._graph)
-
-    def _graph(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if not self.compiled:
-            return function
-        traced: Callable[..., Any] = tf.function(function, autograph=False)
-        return traced
+    def buffer(self, config: ReplayBufferConfig) -> Buffer:
+        return _Buffer(config, self.dtype, self.compiled)
 
     def _mean(self, observation: tf.Tensor) -> tf.Tensor:
         return self.learner.networks["actor"](observation)
@@ -71,13 +68,58 @@ class TFSide:
         return tf.constant(array if array.dtype.kind == "b" else array.astype(np.int64))
 
 
-class _Buffer:
-    """The replay buffer, with sampling and adding as graphs where the learner is compiled."""
+class _Buffer(Buffer):
+    """The replay buffer; compiled, adding and sampling are one graph."""
 
-    def __init__(self, buffer: replay_buffer.ReplayBuffer, graph: Callable[..., Any]) -> None:
-        self.add_batch = graph(buffer.add_batch)
-        self.sample = graph(buffer.sample)
-        self.state, self.load_state = buffer.state, buffer.load_state
+    def __init__(self, config: ReplayBufferConfig, dtype: str, compiled: bool) -> None:
+        super().__init__()
+        self._buffer = replay_buffer.ReplayBuffer(config, dtype=dtype)
+        self._layout = config.layout(dtype)
+        graph: Callable[..., Any] = Graphs if compiled else _same
+        self._store, self._read = graph(self._stored), graph(self._buffer.sample)
+        self._store_and_read = graph(self._stored_and_read)
+
+    def _add(self, rows: Arrays) -> None:
+        self._store(self._packed(rows))
+
+    def _sample(self, rows: Arrays | None, indices: np.ndarray) -> dict[str, tf.Tensor]:
+        if rows is None:
+            found: dict[str, tf.Tensor] = self._read(tf.constant(indices))
+        else:
+            found = self._store_and_read(self._packed(rows), tf.constant(indices))
+        return found
+
+    def _state(self) -> dict[str, Any]:
+        return self._buffer.state()
+
+    def _load_state(self, state: Mapping[str, Any]) -> None:
+        self._buffer.load_state(state)
+
+    def _packed(self, rows: Arrays) -> tf.Tensor:
+        """All fields side by side, [N, width]: one conversion in place of six.
+
+        float32 holds every value: what comes from an environment is float32, a flag, or the number
+        of an action.
+        """
+        fields = [rows[name].reshape(len(rows["reward"]), -1) for name in self._layout]
+        return tf.constant(np.concatenate(fields, axis=1, dtype=np.float32, casting="unsafe"))
+
+    def _stored(self, packed: tf.Tensor) -> None:
+        fields, start = {}, 0
+        for name, (shape, kind) in self._layout.items():
+            width = int(np.prod(shape))
+            values = tf.reshape(packed[:, start : start + width], [-1, *shape])
+            fields[name] = values != 0 if kind == "bool" else tf.cast(values, kind)
+            start += width
+        self._buffer.add_batch(fields)
+
+    def _stored_and_read(self, packed: tf.Tensor, indices: tf.Tensor) -> dict[str, tf.Tensor]:
+        self._stored(packed)
+        return self._buffer.sample(indices)
+
+
+def _same(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
 
 
 def make(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from impls.exploration import torch_impl as exploration_
 from impls.replay_buffer import torch_impl as replay_buffer
 from impls.replay_buffer.config import ReplayBufferConfig
-from impls.training.sides import Arrays
+from impls.training.sides import Arrays, Buffer
 
 
 class TorchSide:
@@ -46,8 +46,8 @@ class TorchSide:
         made: Mapping[str, Any] = self.learner.update(batch, draws)
         return made
 
-    def buffer(self, config: ReplayBufferConfig) -> replay_buffer.ReplayBuffer:
-        return replay_buffer.ReplayBuffer(config, dtype=self.dtype)
+    def buffer(self, config: ReplayBufferConfig) -> Buffer:
+        return _Buffer(replay_buffer.ReplayBuffer(config, dtype=self.dtype), self.tensors)
 
     def _noisy(self, observation: Tensor, noise: Tensor) -> Tensor:
         """A deterministic policy's action with Gaussian noise, within bounds."""
@@ -62,6 +62,26 @@ class TorchSide:
         if array.dtype.kind == "f":
             return torch.as_tensor(array, dtype=self._float)
         return torch.as_tensor(array if array.dtype.kind == "b" else array.astype(np.int64))
+
+
+class _Buffer(Buffer):
+    def __init__(self, buffer: replay_buffer.ReplayBuffer, tensors: Callable[..., Any]) -> None:
+        super().__init__()
+        self._buffer, self._tensors = buffer, tensors
+
+    def _add(self, rows: Arrays) -> None:
+        self._buffer.add_batch(self._tensors(rows))
+
+    def _sample(self, rows: Arrays | None, indices: np.ndarray) -> dict[str, Tensor]:
+        if rows is not None:
+            self._add(rows)
+        return self._buffer.sample(torch.from_numpy(indices))
+
+    def _state(self) -> dict[str, Any]:
+        return self._buffer.state()
+
+    def _load_state(self, state: Mapping[str, Any]) -> None:
+        self._buffer.load_state(state)
 
 
 def make(

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from impls.errors import ConfigError
+from impls.training.asynchronous import AsyncLoop
 from impls.training.loops import Loop
 from impls.training.off_policy import OffPolicyLoop
 from impls.training.on_policy import OnPolicyLoop
-from impls.training.registry import algorithm, configure
+from impls.training.registry import Algorithm, LoopConfig, algorithm, configure
+from impls.training.replays import ReplayLoop
 from impls.training.runs import Asked, Folder
 from impls.training.sides import Side, make_side
 from impls.training.worlds import World
@@ -48,8 +50,17 @@ def make_loop(asked: Asked, **changes: Any) -> Loop:
         "exploration": loop.exploration,
     }
     side = make_side(asked.framework, chosen, config, **{**arguments, **changes})
-    kind = OnPolicyLoop if chosen.on_policy else OffPolicyLoop
-    return kind(side, chosen, config, loop, asked.env, asked.seed)
+    return _kind(chosen, config, loop)(side, chosen, config, loop, asked.env, asked.seed)
+
+
+def _kind(chosen: Algorithm, config: Any, loop: LoopConfig) -> type[Loop]:
+    if chosen.workers:
+        return AsyncLoop
+    if chosen.on_policy:
+        return OnPolicyLoop
+    if loop.prioritized or getattr(config, "n_step", 1) > 1:
+        return ReplayLoop
+    return OffPolicyLoop
 
 
 def train(

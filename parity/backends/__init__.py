@@ -48,6 +48,18 @@ def get_backend(side: str) -> Backend:
     raise InvalidInput(f"unknown side {side!r}; known: {', '.join(FRAMEWORKS)}")
 
 
+def seen(value: Any) -> np.ndarray:
+    """The values of a TensorFlow tensor, to be read only: without a copy where it is on the CPU.
+
+    Such a tensor never changes, so neither does the array. Whatever else it is given is copied.
+    """
+    tf = sys.modules.get("tensorflow")
+    eager = tf is not None and isinstance(value, tf.Tensor) and not isinstance(value, tf.Variable)
+    if not eager or value.dtype.name == "bfloat16":
+        return np.array(to_numpy(value))
+    return np.asarray(value)
+
+
 def to_numpy(value: Any) -> np.ndarray:
     """A NumPy view or copy of a tensor, variable, array or number of any imported framework.
 

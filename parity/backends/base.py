@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -41,9 +41,9 @@ class LayerCall:
     Attributes:
         path: of the layer (``q1/l1``); the second call of the same layer is ``q1/l1#2``.
         kind: layer kind (``dense``), or the class name where the kind is in no table.
-        inputs: the tensors among the arguments, in order, as copied arrays in the framework's own
-            layout.
-        output: copied array; a tuple, list or mapping of arrays where the layer returns several.
+        inputs: the tensors among the arguments, in order, as arrays in the framework's own
+            layout, which no later operation of the model changes; only to be read.
+        output: likewise; a tuple, list or mapping of arrays where the layer returns several.
         output_gradient: gradient of the scalar that was differentiated, of the output's structure;
             None where none flowed.
         fused: an activation that the framework applies inside the layer (Keras
@@ -105,6 +105,7 @@ class Slot:
         get: returns the canonical array; ``set`` takes one of exactly that shape.
         natives: the framework's own tensors that the slot is made of.
         gradient: gradients of ``natives`` (arrays, None where none flowed) to the canonical one.
+        view: like ``get`` without a copy where that can be; see :meth:`look`.
     """
 
     path: str
@@ -115,6 +116,11 @@ class Slot:
     set: Callable[[np.ndarray], None]
     natives: tuple[Any, ...] = ()
     gradient: Callable[[Sequence[np.ndarray | None]], np.ndarray | None] = first_present
+    view: Callable[[], np.ndarray] | None = field(default=None, repr=False)
+
+    def look(self) -> np.ndarray:
+        """The canonical array, which may share the module's memory: to be read at once."""
+        return self.get() if self.view is None else self.view()
 
 
 class Backend(ABC):
@@ -171,8 +177,13 @@ class Backend(ABC):
         device: str = "cpu",
         training: bool = False,
         backward: bool = True,
+        without: Collection[str] = (),
     ) -> ModuleRecord:
-        """Forward pass, and backward pass unless not wanted, with every leaf layer recorded."""
+        """Forward pass, and backward pass unless not wanted, with every leaf layer recorded.
+
+        Args:
+            without: paths of parameters whose gradients are not wanted.
+        """
 
     @abstractmethod
     def call_layer(

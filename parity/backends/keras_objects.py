@@ -59,7 +59,12 @@ class Seen:
 
     @property
     def label(self) -> str:
-        return f"keras.{self.family}.{self.kind}"
+        return self.kind if self.own else f"keras.{self.family}.{self.kind}"
+
+    @property
+    def own(self) -> bool:
+        """Whether the class is one of the user's, not Keras's."""
+        return type(self.value).__module__.split(".")[0] not in ("keras", "tf_keras")
 
 
 Alter = Callable[[Seen], None]

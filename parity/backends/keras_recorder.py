@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from parity import progress
-from parity.backends import to_numpy
+from parity.backends import seen
 from parity.backends.base import (
     Backend,
     LayerCall,
@@ -90,6 +90,7 @@ class Recorder:
             self.calls.append(LayerCall(self._path(layer), kind_of("tf", layer), inputs, None))
             return replaced
         progress.step(f"layer {self._path(layer, count=False)}")
+        progress.did("layers")
         calls_before = len(self.calls)
         self._busy = library_class("tf", layer) is not None
         try:
@@ -327,7 +328,7 @@ def is_float(value: Any) -> bool:
 
 
 def _array(value: Any) -> np.ndarray:
-    return np.array(to_numpy(value))
+    return seen(value)
 
 
 def _symbolic(arguments: Any) -> bool:

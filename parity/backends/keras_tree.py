@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
+from parity.copies import contiguous
 from parity.layouts import Native, library_class
 
 # Where Keras and TensorFlow keep lists of what is also an attribute.
@@ -153,6 +155,12 @@ def _native(variable: Any) -> Native:
     return Native(
         handle,
         bool(variable.trainable) and tf.as_dtype(variable.dtype).is_floating,
-        lambda: variable.numpy().copy(),
-        lambda array: variable.assign(array),
+        lambda: np.array(_values(handle)),
+        lambda array: variable.assign(contiguous(array)),
+        lambda: _values(handle),
     )
+
+
+def _values(handle: Any) -> np.ndarray:
+    """The values of a ``tf.Variable`` now, only to be read; assignments leave this array alone."""
+    return np.asarray(handle.read_value())

@@ -12,7 +12,7 @@ holds the two together. A reference module is an object with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +98,7 @@ class NumpyBackend(Backend):
         device: str = "cpu",
         training: bool = False,
         backward: bool = True,
+        without: Collection[str] = (),
     ) -> ModuleRecord:
         arrays = [self.tensor(a, dtype=dtype) for a in inputs]
         record: ModuleRecord = module.record(arrays, cotangents)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from parity.backends import seen
 from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
 from parity.backends.keras_recorder import Recorder, is_float
 from parity.backends.keras_tree import (
@@ -81,12 +82,13 @@ class TensorFlowBackend(Backend):
         device: str = "cpu",
         training: bool = False,
         backward: bool = True,
+        without: Collection[str] = (),
     ) -> ModuleRecord:
         tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
         floats = {str(i): t for i, t in enumerate(tensors) if t.dtype.is_floating}
         if unbuilt(module):  # the first call of a subclassed model also runs it symbolically
             call_model(module, tensors, training=False)
-        slots = [slot for slot in self.slots(module) if slot.trainable]
+        slots = [s for s in self.slots(module) if s.trainable and s.path not in without]
         with tf.device(_device(device)), _tape() as tape:
             for tensor in floats.values():
                 tape.watch(tensor)
@@ -125,10 +127,11 @@ class TensorFlowBackend(Backend):
     def slots(self, module: Any) -> list[Slot]:
         if unbuilt(module):
             lazy = [path or "(the module)" for path, layer in walk(module) if not _built(layer)]
-            raise InvalidInput(
-                f"not built yet: {', '.join(lazy)}; call the model once (a layer that no call "
-                "reaches has no weights)"
-            )
+            if lazy:
+                raise InvalidInput(
+                    f"not built yet: {', '.join(lazy)}; call the model once (a layer that no call "
+                    "reaches has no weights)"
+                )
         found: list[Slot] = []
         seen: set[int] = set()
         for path, layer in walk(module):
@@ -154,7 +157,7 @@ def _gradients(
         return [None for _ in sources]
     weights = [tf.constant(cotangents(path, tuple(t.shape)), t.dtype) for path, t in live]
     gradients = tape.gradient([t for _, t in live], sources, output_gradients=weights)
-    return [None if g is None else np.array(tf.convert_to_tensor(g).numpy()) for g in gradients]
+    return [None if g is None else seen(tf.convert_to_tensor(g)) for g in gradients]
 
 
 def call_model(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
@@ -167,7 +170,9 @@ def call_model(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
 
 
 def _built(layer: Any) -> bool:
-    return getattr(layer, "built", True) is not False
+    """A layer that no call reaches may stay unbuilt where it would make no weights."""
+    own = getattr(type(layer).build, "__qualname__", "") if hasattr(layer, "build") else ""
+    return getattr(layer, "built", True) is not False or own == "Layer.build"
 
 
 def _tape() -> Any:

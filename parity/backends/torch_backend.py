@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -67,12 +67,13 @@ class TorchBackend(Backend):
         device: str = "cpu",
         training: bool = False,
         backward: bool = True,
+        without: Collection[str] = (),
     ) -> ModuleRecord:
         tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
         floats = {str(i): t for i, t in enumerate(tensors) if t.is_floating_point()}
         for tensor in floats.values():
             tensor.requires_grad_(True)
-        slots = [slot for slot in self.slots(module) if slot.trainable]
+        slots = [s for s in self.slots(module) if s.trainable and s.path not in without]
         recorder = Recorder(self, module, device)
         with _mode(module, training), recorder.installed():
             output = module(*tensors)
@@ -137,7 +138,7 @@ def _gradients(
         for path, t in live
     ]
     gradients = torch.autograd.grad([t for _, t in live], sources, weights, allow_unused=True)
-    return [None if g is None else np.array(backend.to_numpy(g)) for g in gradients]
+    return [None if g is None else backend.to_numpy(g) for g in gradients]
 
 
 def _own_tensors(layer: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -157,14 +158,19 @@ def _all_tensors(layer: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _native(tensor: torch.Tensor) -> Native:
+    def look() -> np.ndarray:
+        return np.asarray(tensor.detach().cpu().numpy())
+
     def get() -> np.ndarray:
-        return np.array(tensor.detach().cpu().numpy())
+        return np.array(look())
 
     def put(array: np.ndarray) -> None:
+        shareable = array.flags.writeable and all(step >= 0 for step in array.strides)
+        given = array if shareable else np.array(array, order="C")
         with torch.no_grad():
-            tensor.copy_(torch.from_numpy(np.array(array, order="C")))
+            tensor.copy_(torch.from_numpy(given))
 
-    return Native(tensor, tensor.requires_grad, get, put)
+    return Native(tensor, tensor.requires_grad, get, put, look)
 
 
 @contextmanager

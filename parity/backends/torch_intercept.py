@@ -29,14 +29,19 @@ _LARGEST = 4_000_000
 
 @dataclass
 class TorchCall:
-    """One operation of torch: its values as arrays, its numbers, and where it stands."""
+    """One operation of torch: its values as arrays, its numbers, and where it stands.
+
+    Attributes:
+        inputs: positions in the record of the values that it was given; -1 for one that none of
+            the recorded operations made.
+    """
 
     op: str
     site: Site
     output: list[np.ndarray]
     numbers: list[float]
     backward: bool
-    inputs: list[int] = field(default_factory=list)
+    inputs: list[int] | None = None
 
 
 class Recorder(TorchDispatchMode):
@@ -45,13 +50,18 @@ class Recorder(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[TorchCall] = []
+        self._made: dict[int, tuple[int, Any]] = {}  # the tensor is kept, so that its id is its own
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if len(self.calls) < _LIMIT:
             leaves = tree_leaves((args, kwargs or {}))
             numbers = [float(x) for x in leaves if isinstance(x, (int, float))]
-            values = [_array(t) for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+            made = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+            values = [_array(t) for t in made]
+            given = [self._made.get(id(t), (-1,))[0] for t in leaves if isinstance(t, torch.Tensor)]
+            for tensor in made:
+                self._made[id(tensor)] = len(self.calls), tensor
             self.calls.append(
                 TorchCall(
                     str(func.overloadpacket).removeprefix("aten."),
@@ -59,6 +69,7 @@ class Recorder(TorchDispatchMode):
                     [v for v in values if v is not None],
                     numbers,
                     torch._C._current_graph_task_id() != -1,
+                    given,
                 )
             )
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +28,8 @@ class Recorder:
     """Wraps ``torch.nn.Module.__call__`` for the length of one pass.
 
     Layers are reached wherever they are kept, in plain Python lists too. Inputs and outputs are
-    copied at once, since a later in-place operation may overwrite them.
+    copied at once, since a later in-place operation may overwrite them; torch counts such changes,
+    so what is handed on unchanged is copied once.
     """
 
     def __init__(self, backend: Backend, module: torch.nn.Module, device: str) -> None:
@@ -37,6 +39,7 @@ class Recorder:
         self._paths = {id(m): name.replace(".", "/") for name, m in module.named_modules()}
         self._used: dict[str, int] = {}
         self._busy = False
+        self._copies: dict[int, tuple[weakref.ref[torch.Tensor], int, np.ndarray]] = {}
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -58,9 +61,10 @@ class Recorder:
         self, run: Callable[..., Any], layer: torch.nn.Module, args: Any, kwargs: Any
     ) -> Any:
         tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
-        inputs = [_copied(t) for t in tensors]
+        inputs = [self._kept(t) for t in tensors]
         again = _Again(self.backend, self.device, layer, args, kwargs)
         progress.step(f"layer {self._path(layer, count=False)}")
+        progress.did("layers")
         calls_before = len(self.calls)
         self._busy = library_class("torch", layer) is not None
         try:
@@ -73,7 +77,7 @@ class Recorder:
             path=self._path(layer),
             kind=kind_of("torch", layer),
             inputs=inputs,
-            output=_structure(output),
+            output=tree_map(lambda x: self._kept(x) if isinstance(x, torch.Tensor) else x, output),
             layer=layer,
             names=argument_names(
                 layer.forward,
@@ -87,6 +91,18 @@ class Recorder:
         self.calls.append(call)
         self._watch(call, output)
         return output
+
+    def _kept(self, tensor: torch.Tensor) -> np.ndarray:
+        """The values now; one copy of a tensor that is handed from layer to layer unchanged."""
+        if tensor.is_inference():  # whose changes torch does not count
+            return _copied(tensor)
+        known = self._copies.get(id(tensor))
+        if known is not None and known[1] == tensor._version and known[0]() is tensor:
+            if np.array_equal(to_numpy(tensor), known[2]):  # a change through .data is not counted
+                return known[2][...]
+        array = _copied(tensor)
+        self._copies[id(tensor)] = weakref.ref(tensor), tensor._version, array
+        return array[...]
 
     def _watch(self, call: LayerCall, output: Any) -> None:
         """Take the gradient by a tensor hook: it keeps the value before in-place operations."""

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from parity.backends import get_backend, to_numpy
 from parity.debug.subjects import Subject, classify, describe
 from parity.errors import InvalidInput
 from parity.trace import flatten
+
+if TYPE_CHECKING:
+    from parity.recording.agents import RecordedAgent
 
 METHODS = ("act", "select_action", "get_action", "choose_action", "predict")
 #: Arguments that leave an agent's exploration out, under the names that agents use.
@@ -31,6 +34,7 @@ class Agent:
     Attributes:
         call: takes one observation, answers an action, or a tuple that begins with one.
         form: how it takes observations: ``array``, ``tensor`` or ``batch``; found at first use.
+        recorded: what is known of it, where it was recorded elsewhere and cannot be asked.
     """
 
     label: str
@@ -39,6 +43,7 @@ class Agent:
     call: Callable[..., Any]
     form: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    recorded: RecordedAgent | None = None
 
     def begin(self) -> None:
         """A new episode, for agents that have a state."""
@@ -99,7 +104,12 @@ def has_method(value: Any) -> bool:
 
 def agent(subject: Subject, side: str) -> Agent:
     """The agent of a side; exploration is left out where its method has an argument for it."""
+    from parity.recording.agents import RecordedAgent, refuse
+
     value, network = subject.value, False
+    if isinstance(value, RecordedAgent):
+        kept = {"network": True} if value.network else {}
+        return Agent(subject.label, side, value, refuse, options=kept, recorded=value)
     method = next((getattr(value, n) for n in METHODS if callable(getattr(value, n, None))), None)
     known = classify(value)
     if (
@@ -172,15 +182,24 @@ def _held(value: Any) -> list[tuple[str, Any]]:
     return found
 
 
+def networks_of(agent: Agent) -> dict[str, Any]:
+    """The networks that an agent holds, by name; a whole network is one."""
+    if agent.recorded is not None:
+        return dict(agent.recorded.networks)
+    if agent.options.get("network"):
+        return {"network": agent.value}
+    held = dict(_held(agent.value))
+    known = classify(agent.value)
+    if not held and known is not None and known[1] == "module":
+        held["network"] = agent.value
+    return held
+
+
 def paired_networks(agents: Mapping[str, Agent]) -> dict[str, dict[str, Any]]:
     """Networks by name, or by order where no name is on both sides; a whole network is one."""
     if all(a.options.get("network") for a in agents.values()):
-        return {"network": {side: a.value for side, a in agents.items()}}
-    held = {side: dict(_held(a.value)) for side, a in agents.items()}
-    known = {side: classify(a.value) for side, a in agents.items()}
-    for side, kind in known.items():
-        if not held[side] and kind is not None and kind[1] == "module":
-            held[side] = {"network": agents[side].value}
+        return {"network": {side: networks_of(a)["network"] for side, a in agents.items()}}
+    held = {side: networks_of(agent) for side, agent in agents.items()}
     both = [n for n in held["torch"] if n in held["tf"]]
     if both:
         return {n: {side: held[side][n] for side in held} for n in both}

@@ -66,11 +66,11 @@ def rows(order: str) -> np.ndarray:
 
 
 def to_torch(array: np.ndarray, order: str) -> np.ndarray:
-    """A tf array in torch's order of axes."""
+    """A tf array in torch's order of axes; a view of it where axes only change places."""
     if order == CHANNELS_LAST and array.ndim >= 3:
-        return np.ascontiguousarray(np.moveaxis(array, -1, 1))
+        return np.moveaxis(array, -1, 1)
     if order == TIME_SECOND and array.ndim >= 2:
-        return np.ascontiguousarray(np.swapaxes(array, 0, 1))
+        return np.swapaxes(array, 0, 1)
     if order.startswith(FLAT) and array.ndim == 2 and array.shape[1] == len(rows(order)):
         return np.ascontiguousarray(array[:, rows(order)])
     return array

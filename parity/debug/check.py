@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from parity import progress, tried
 from parity.debug.inputs import as_arrays
 from parity.debug.subjects import Subject, load, resolve, takes_nothing
 from parity.errors import InvalidInput
@@ -67,10 +68,6 @@ def check(
     """
     if transfer not in WEIGHTS:
         raise InvalidInput(f"transfer={transfer!r}: choose {' or '.join(WEIGHTS)}")
-    recordings, pair = _sides(torch, tf)
-    if environment is not None or "agent" in {s.kind for s in pair.values()}:
-        return _agents(pair, environment, steps=steps, transfer=transfer, seed=seed)
-    arrays = None if inputs is None else _inputs(inputs)
     options: dict[str, Any] = {
         "training": training,
         "steps": steps,
@@ -78,6 +75,25 @@ def check(
         "names": names,
         "seed": seed,
     }
+    with tried.collecting() as found:
+        report = _check(torch, tf, inputs, search, environment, options)
+    rows = tried.rows(found, report.causes) if not report.passed else []
+    return report.with_(subject={**report.subject, "tried": rows}) if rows else report
+
+
+def _check(
+    torch: Any, tf: Any, inputs: Any, search: int, environment: Any, options: dict[str, Any]
+) -> Report:
+    progress.step("loading both sides")
+    recordings, pair = _sides(torch, tf, options["seed"])
+    if environment is not None or "agent" in {s.kind for s in pair.values()}:
+        chosen = {name: options[name] for name in ("steps", "transfer", "seed")}
+        if recordings:
+            from parity.recording.agents import agreed_agents
+
+            environment = agreed_agents(recordings, environment, chosen)
+        return _agents(pair, environment, **chosen)
+    arrays = None if inputs is None else _inputs(inputs)
     if recordings:
         from parity.recording.reading import agreed
 
@@ -205,12 +221,12 @@ def _factory_hint(pair: Mapping[str, Subject]) -> str:
     )
 
 
-def sides(first: Any, second: Any) -> dict[str, Subject]:
+def sides(first: Any, second: Any, seed: int = 0) -> dict[str, Subject]:
     """Both subjects, told apart by what they are; torch's package is imported before TensorFlow."""
-    return _sides(first, second)[1]
+    return _sides(first, second, seed)[1]
 
 
-def _sides(first: Any, second: Any) -> tuple[dict[str, Any], dict[str, Subject]]:
+def _sides(first: Any, second: Any, seed: int) -> tuple[dict[str, Any], dict[str, Subject]]:
     """The recordings among them by side, and both subjects."""
     recordings = _recordings(first, second)
     if "torch" not in recordings and find_spec("torch") is not None:
@@ -221,9 +237,9 @@ def _sides(first: Any, second: Any) -> tuple[dict[str, Any], dict[str, Subject]]
         if stored is not None:
             subjects.append(stored.subject)
         elif isinstance(given, str):
-            subjects.append(resolve(load(given), given))
+            subjects.append(resolve(load(given), given, seed))
         else:
-            subjects.append(resolve(given, label))
+            subjects.append(resolve(given, label, seed))
     return recordings, _told_apart(subjects)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parity import tried
 from parity.compare import compare_arrays
 from parity.debug import environment_settings as setup
 from parity.debug.environment_series import Relation, relation
@@ -115,16 +116,33 @@ def _removes(bench: Bench, made: Rollout, side: str) -> bool:
 
 
 def _tried(
-    bench: Bench, side: str, change: Callable[[Any], Any], actions: Sequence[Any] | None = None,
-    seed: int | None = None,
+    bench: Bench, side: str, change: Callable[[Any], Any], cause: str, what: str = "",
+    actions: Sequence[Any] | None = None, seed: int | None = None,
 ) -> bool:  # fmt: skip
     """Run a changed environment of one side; whether that removes the difference."""
+    place, before = _first(bench)
     try:
-        environment = change(bench.sides[side].fresh())
+        environment = change(bench.sides[side].spare())
         made = bench.run(environment, actions or bench.actions, side, seed)
     except (ParityError, ArithmeticError, AttributeError, TypeError, ValueError, IndexError):
+        tried.note(cause, before, None, removes=False, place=place, what=what)
         return False
-    return _removes(bench, made, side)
+    removes = _removes(bench, made, side)
+    after = None if place not in made.trace else _gap_at(bench, made, side, place)
+    tried.note(cause, before, after, removes=removes, place=place, what=what)
+    return removes
+
+
+def _gap_at(bench: Bench, made: Rollout, side: str, place: str) -> float | None:
+    """The difference that a changed run leaves where the sides parted first."""
+    other = bench.rollouts["tf" if side == "torch" else "torch"].trace
+    if place not in other:
+        return None
+    d = compare_arrays(
+        made.trace[place], other[place],
+        tolerance=default_tolerance(str(other[place].dtype)), check_dtype=True,
+    )  # fmt: skip
+    return None if d.structural else float(d.max_abs)
 
 
 def _seeds(bench: Bench) -> Iterator[Cause]:
@@ -152,8 +170,9 @@ def _seeds(bench: Bench) -> Iterator[Cause]:
                 yield _cause("environment-seed", text)
                 return
     for offset in (1, -1, 2, 10, 42, 100, 1000):
-        if _tried(bench, "tf", lambda e: e, seed=bench.seed + offset):
-            text = f"tf with the seed {bench.seed + offset} begins as torch does with {bench.seed}"
+        seed = bench.seed + offset
+        if _tried(bench, "tf", lambda e: e, "environment-seed", f"seed {seed}", seed=seed):
+            text = f"tf with the seed {seed} begins as torch does with {bench.seed}"
             yield _cause("environment-seed", text, before=before, after=0.0)
             return
 
@@ -186,10 +205,13 @@ def _settings(bench: Bench) -> Iterator[Cause]:
         return change
 
     for setting in found[:MOST]:
-        if _tried(bench, "tf", with_torchs([setting])):
+        what = f"{setting[1]} = {_short(setting[2])}"
+        if _tried(bench, "tf", with_torchs([setting]), "environment-setting", what):
             yield _of_settings([setting], name, before)
             return
-    if len(found) > 1 and _tried(bench, "tf", with_torchs(found)):
+    if len(found) > 1 and _tried(
+        bench, "tf", with_torchs(found), "environment-setting", "all settings together"
+    ):
         yield _of_settings(found, name, before)
 
 
@@ -215,7 +237,8 @@ def _wrappers(bench: Bench) -> Iterator[Cause]:
     if names["torch"] == names["tf"]:
         return
     if sorted(names["torch"]) == sorted(names["tf"]):
-        if _tried(bench, "tf", lambda e: _relinked(e, names["torch"])):
+        order = ", ".join(names["torch"])
+        if _tried(bench, "tf", lambda e: _relinked(e, names["torch"]), "wrapper-order", order):
             text = f"the wrappers are {', '.join(names['torch'])} in torch, from the outside in, "
             text += f"{', '.join(names['tf'])} in tf"
             yield _cause("wrapper-order", text, before=before, after=0.0)
@@ -225,7 +248,8 @@ def _wrappers(bench: Bench) -> Iterator[Cause]:
         for extra in [n for n in names[side] if names[side].count(n) > other.count(n)]:
             kept = list(names[side])
             kept.remove(extra)
-            if _tried(bench, side, partial(_relinked, names=kept)):
+            without = partial(_relinked, names=kept)
+            if _tried(bench, side, without, "wrapper-missing", f"without {extra}"):
                 text = f"{extra} wraps the {side} environment only"
                 yield _cause("wrapper-missing", text, before=before, after=0.0)
                 return
@@ -257,7 +281,7 @@ def _actions(bench: Bench) -> Iterator[Cause]:
             continue
         for side, doer in (("torch", "tf"), ("tf", "torch")):
             # what torch answers to the changed actions is what tf answers to the given ones
-            if _tried(bench, side, lambda e: e, changed):
+            if _tried(bench, side, lambda e: e, cause, text, changed):
                 yield _cause(cause, f"{doer} {text}", before=before, after=0.0)
                 return
 

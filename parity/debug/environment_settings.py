@@ -42,7 +42,7 @@ def settings(torch: Any, tf: Any) -> list[Setting]:
     return [
         (type(a).__name__, name, left, right)
         for a, b in paired(torch, tf)
-        for name, left, right in _unequal(dict(_numbers(a)), dict(_numbers(b)))
+        for name, left, right in _unequal(dict(numbers(a)), dict(numbers(b)))
     ]
 
 
@@ -64,7 +64,7 @@ def _unequal(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[tupl
             yield name, value, right[name]
 
 
-def _numbers(owner: Any) -> Iterator[tuple[str, Any]]:
+def numbers(owner: Any) -> Iterator[tuple[str, Any]]:
     """Numbers among an object's attributes, class constants, and small arrays of them."""
     held = dict(getattr(owner, "__dict__", {}))
     for kind in type(owner).__mro__[:-1]:

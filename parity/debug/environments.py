@@ -7,12 +7,13 @@ Each side is run twice where it can be made anew: what a side does not repeat fr
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from parity import progress
 from parity.checks import seeded
 from parity.debug import stepping
 from parity.debug.stepping import Rollout
@@ -38,6 +39,10 @@ class Side:
             return call_factory(self.subject.factory, self.label)
         return copy.deepcopy(self.first)
 
+    def spare(self) -> Any:
+        """A fresh one that may be changed."""
+        return self.fresh()
+
     def again(self) -> bool:
         """Whether :meth:`fresh` works."""
         try:
@@ -45,6 +50,18 @@ class Side:
         except Exception:
             return False
         return True
+
+    def run(self, environment: Any, actions: Sequence[Any], seed: int, name: str = "") -> Rollout:
+        """Step an environment of this side; ``name`` is the side's in the trace."""
+        return stepping.run(environment, actions, seed=seed, label=self.label, side=name)
+
+    def spaces(self) -> Iterator[tuple[str, np.ndarray]]:
+        """What its spaces declare, as entries."""
+        return stepping.spaces(self.first)
+
+    def unsteady(self, actions: Sequence[Any], rollout: Rollout, seed: int) -> list[str]:
+        """Entries that it answers differently when it is run again from the same seed."""
+        return unsteady_entries(self, actions, rollout, seed)
 
 
 @dataclass
@@ -68,7 +85,7 @@ class Bench:
     ) -> Rollout:
         """Run an environment as the check does."""
         start = self.seed if seed is None else seed
-        return stepping.run(environment, actions, seed=start, label=self.sides[side].label)
+        return self.sides[side].run(environment, actions, start)
 
 
 def check_environments(
@@ -90,28 +107,38 @@ def check_environments(
     Raises:
         InvalidInput: an environment cannot be reset or stepped, or no actions can be drawn.
     """
-    sides = {n: Side(s.label, s, s.value) for n, s in subjects.items()}
+    from parity.recording.environments import agreed_actions
+
+    sides = {n: _side(s, seed) for n, s in subjects.items()}
     remade = all(side.again() for side in sides.values())
-    actions = _actions(sides, inputs, steps, seed)
-    rollouts = {
-        name: stepping.run(
-            side.fresh() if remade else side.first,
-            actions,
-            seed=seed,
-            label=side.label,
-            side=name,
-        )
-        for name, side in sides.items()
-    }
-    return _judged(sides, actions, rollouts, seed, remade)
+    actions = agreed_actions(sides) or chosen_actions(sides, inputs, steps, seed)
+    with progress.work((4 if remade else 2) * len(actions), "steps"):  # each side, and again
+        rollouts = {
+            name: side.run(side.fresh() if remade else side.first, actions, seed, name)
+            for name, side in sides.items()
+        }
+        return _judged(sides, actions, rollouts, seed, remade)
 
 
-def _actions(
+def _side(subject: Subject, seed: int) -> Side:
+    from parity.recording.environments import RecordedEnvironment, RecordedSide
+
+    if isinstance(subject.value, RecordedEnvironment):
+        return RecordedSide(subject.label, subject, seed)
+    return Side(subject.label, subject, subject.value)
+
+
+def chosen_actions(
     sides: Mapping[str, Side],
     inputs: Mapping[str, np.ndarray] | None,
     steps: int | None,
     seed: int,
 ) -> list[Any]:
+    """The given actions, or some from the space of the first side that has one.
+
+    Raises:
+        InvalidInput: none are given and none can be drawn, or more than one input is given.
+    """
     if inputs:
         if len(inputs) != 1:
             raise InvalidInput(
@@ -125,7 +152,7 @@ def _actions(
     if count < 1:
         raise InvalidInput(f"steps={count}: a rollout has at least one step")
     with_space = [s for s in sides.values() if getattr(s.first, "action_space", None) is not None]
-    chosen = with_space[0] if with_space else sides["torch"]
+    chosen = with_space[0] if with_space else next(iter(sides.values()))
     rng = seeded("actions", str(seed))
     return stepping.draw_actions(chosen.first, count, rng, chosen.label)
 
@@ -137,7 +164,9 @@ def _judged(
     seed: int,
     remade: bool,
 ) -> Report:
-    unsteady = _unsteady(sides, actions, rollouts, seed) if remade else {}
+    unsteady: dict[str, list[str]] = {}
+    if remade:
+        unsteady = {n: s.unsteady(actions, rollouts[n], seed) for n, s in sides.items()}
     volatile = {n for names in unsteady.values() for n in names if "/info/" in n}
     traces = {name: _whole(sides[name], rollout, volatile) for name, rollout in rollouts.items()}
     _drop_lone_infos(traces, lone := _lone_infos(rollouts, volatile))
@@ -166,27 +195,21 @@ def _whole(side: Side, rollout: Rollout, volatile: set[str]) -> Trace:
     for name, array in rollout.trace.items():
         if name not in volatile and not stepping.is_action(name):
             trace.add(name, array)
-    for name, array in stepping.spaces(side.first):
+    for name, array in side.spaces():
         trace.add(f"space/{name}", array)
     return trace
 
 
-def _unsteady(
-    sides: Mapping[str, Side], actions: Sequence[Any], rollouts: Mapping[str, Rollout], seed: int
-) -> dict[str, list[str]]:
+def unsteady_entries(side: Side, actions: Sequence[Any], first: Rollout, seed: int) -> list[str]:
     """Entries that a side answers differently when it is run again from the same seed."""
-    found = {}
-    for name, side in sides.items():
-        again = stepping.run(side.fresh(), actions, seed=seed, label=side.label).trace
-        first = rollouts[name].trace
-        found[name] = [
-            key
-            for key, array in first.items()
-            if key not in again
-            or array.shape != again[key].shape
-            or not np.array_equal(array, again[key], equal_nan=array.dtype.kind == "f")
-        ]
-    return found
+    again = side.run(side.fresh(), actions, seed).trace
+    return [
+        key
+        for key, array in first.trace.items()
+        if key not in again
+        or array.shape != again[key].shape
+        or not np.array_equal(array, again[key], equal_nan=array.dtype.kind == "f")
+    ]
 
 
 def _lone_infos(rollouts: Mapping[str, Rollout], volatile: set[str]) -> dict[str, str]:

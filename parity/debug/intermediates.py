@@ -30,7 +30,8 @@ class Value:
         op: the framework's operation; ``input`` for what the function was given.
         site: where it was made; None for inputs.
         backward: made while differentiating.
-        makers: indices of the values it was made from, where that is known.
+        makers: indices of the values it was made from, where that is known; -1 for one that was
+            not recorded.
         partner: index of an equal value of the other side; None where there is none.
         factor: where it is a multiple of a value of the other side, (index, factor).
     """
@@ -56,10 +57,16 @@ class Value:
 def torch_values(calls: Iterable[Any], inputs: Iterable[np.ndarray]) -> list[Value]:
     """The values of a torch recording, inputs first."""
     found = [Value(np.asarray(a), "input") for a in inputs]
+    of_call: list[int] = []
     for call in calls:
+        given = [of_call[i] if i >= 0 else -1 for i in getattr(call, "inputs", None) or ()]
+        of_call.append(-1)
         for output in call.output:
             if len(found) < _MOST and 0 < output.size <= _LARGEST:
-                found.append(Value(output, call.op, call.site, call.backward, call=call))
+                of_call[-1] = len(found) if of_call[-1] < 0 else of_call[-1]  # the first is meant
+                found.append(
+                    Value(output, call.op, call.site, call.backward, tuple(given), call=call)
+                )
     return found
 
 
@@ -142,12 +149,15 @@ def first_unmatched(values: Sequence[Value]) -> Value | None:
     for value in values:
         if value.op == "input" or value.backward or value.array.dtype.kind != "f":
             continue
-        if value.partner is None and all(_settled(values, m) for m in value.makers):
+        if value.partner is None and all(settled(values, m) for m in value.makers):
             return value
     return None
 
 
-def _settled(values: Sequence[Value], index: int) -> bool:
+def settled(values: Sequence[Value], index: int) -> bool:
+    """Whether a value is not to blame for what is made of it: the other side has it too."""
+    if index < 0:
+        return True
     value = values[index]
     if value.partner is not None or value.op == "input" or value.array.dtype.kind != "f":
         return True

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from parity import progress
 from parity.compare import Difference, compare_arrays
 from parity.debug import axes, modules, values
 from parity.debug.forced import Forced, forced_run
@@ -78,11 +79,18 @@ class Places:
 
 def localise(pair: Pair, matching: Matching, report: Report) -> Places:
     """Local errors of all layers, and of the code between them."""
+    with progress.work(len(matching.matches), "places"):
+        return _localised(pair, matching, report)
+
+
+def _localised(pair: Pair, matching: Matching, report: Report) -> Places:
     forced = forced_run(pair, matching)
     unforced = {m.tf[-1].path for m in matching.matches if not _forcible(m)}
     rows, faults = [], []
     before: Match | None = None
     for match in matching.matches:
+        progress.step(f"layer {match.path} alone")
+        progress.did("places")
         gap = _between(pair, match, forced)
         if before is not None and before.tf[-1].path in unforced:
             gap = None  # what came before could not be put right: this says nothing

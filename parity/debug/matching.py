@@ -189,17 +189,19 @@ def _groups(
 ) -> list[tuple[list[int], list[int], tuple[tuple[str, str], ...]]]:
     """Calls that are paired through their parts belong together."""
     groups: list[tuple[list[int], list[int], list[tuple[str, str]]]] = []
+    homes: dict[str, dict[int, int]] = {side: {} for side in SIDES}
     for i, j in found.pairs:
         a, b = taken["torch"][i], taken["tf"][j]
-        parts = (a.path, b.path)
-        home = next((g for g in groups if a.call in g[0] or b.call in g[1]), None)
-        if home is None:
-            groups.append(([a.call], [b.call], [parts]))
-            continue
-        for side, call in ((home[0], a.call), (home[1], b.call)):
-            if call not in side:
-                side.append(call)
-        home[2].append(parts)
+        known = [homes["torch"].get(a.call), homes["tf"].get(b.call)]
+        home = min((n for n in known if n is not None), default=len(groups))
+        if home == len(groups):
+            groups.append(([], [], []))
+        left, right, parts = groups[home]
+        for side, members, call in (("torch", left, a.call), ("tf", right, b.call)):
+            homes[side][call] = home
+            if call not in members:
+                members.append(call)
+        parts.append((a.path, b.path))
     return [(sorted(a), sorted(b), tuple(parts)) for a, b, parts in groups]
 
 

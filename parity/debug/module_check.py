@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from parity import details, weights
+from parity import details, progress, weights
 from parity.backends import get_backend
-from parity.debug import feeding, modules, transfer
+from parity.backends.base import ModuleRecord
+from parity.debug import evidence, feeding, modules, transfer, wide
 from parity.debug.inputs import bind
 from parity.debug.localise import localise, table
 from parity.debug.matching import SIDES, Matching
 from parity.debug.module_report import EXPECT_ZERO, Run, explained
 from parity.debug.modules import Pair
-from parity.debug.precision import Twin, keras_twin, torch_twin
+from parity.debug.precision import Twin
 from parity.debug.subjects import Subject, call_factory, describe
 from parity.debug.transfer import Plan
 from parity.errors import InvalidInput, ParityError
@@ -28,24 +31,39 @@ from parity.trace import flatten
 def check_modules(
     subjects: Mapping[str, Subject],
     inputs: Mapping[str, Mapping[str, np.ndarray]],
+    **options: Any,
+) -> Report:
+    """Compare two modules layer by layer, in float32 and float64.
+
+    Args:
+        options: ``training``, ``transfer``, ``names`` and ``seed``, as in :func:`parity.check`.
+
+    Raises:
+        InvalidInput: a module refuses the inputs.
+        AlignmentError, TransferError: layers or weights cannot be paired without guessing.
+    """
+    try:
+        return _check_modules(subjects, inputs, **options)
+    finally:
+        if evidence.is_large(subjects["torch"].value):
+            gc.collect()  # Keras's layers refer to each other: the twin would stay for a while
+
+
+def _check_modules(
+    subjects: Mapping[str, Subject],
+    inputs: Mapping[str, Mapping[str, np.ndarray]],
     *,
     training: bool,
     transfer: str,
     names: Mapping[str, str] | None,
     seed: int,
 ) -> Report:
-    """Compare two modules layer by layer, in float32 and float64.
-
-    Raises:
-        InvalidInput: a module refuses the inputs.
-        AlignmentError, TransferError: layers or weights cannot be paired without guessing.
-    """
     torch_module = subjects["torch"].value
     _materialise(subjects["torch"], inputs["torch"])
     _refuse_nan(subjects, transfer)
     with _untouched(torch_module, training):
         with modules.unmoved([subjects["tf"].value]):
-            subjects, first = _first_record(subjects, inputs, seed)
+            subjects, first = _first_record(subjects, inputs, seed, backward=not training)
         values = first.modules
         _refuse_nothing(first, subjects)
         matching = first.match(names)
@@ -57,19 +75,45 @@ def check_modules(
         else:
             _settle_flattening(matching, plan)
         keep = transfer == "keep"
-        run32 = _run(Pair(values, first.inputs, "float32", training), matching, names, seed, keep)
-        twins = _twins(subjects, first.inputs)
-        run64 = None
-        if all(twin.module is not None for twin in twins.values()):
-            wide = {side: twins[side].module for side in SIDES}
-            _widen(plan, values, wide, exact=transfer == "copy")
-            if details.wanted():
-                places = localise(run32.pair, run32.matching, run32.report)
-                run32.local = table(places, places.faults)
-            run32.release()
-            pair = Pair(wide, first.inputs, "float64", training)
-            run64 = _run(pair, matching, names, seed, keep)
+        known = _still_true(first, training)
+        layers = sum(len(r.calls) * (1 + (side not in known)) for side, r in first.records.items())
+        first.records.clear()
+        with progress.work(layers, "layers"):  # in each precision, as far as not done before
+            run = functools.partial(_run, first=matching, names=names, seed=seed, keep=keep)
+            run32 = run(Pair(values, first.inputs, "float32", training, known))
+            some = evidence.sample(run32)
+            twins, some = _twins(subjects, first.inputs, some)
+            run64 = None
+            if all(twin.module is not None for twin in twins.values()):
+                if details.wanted():
+                    places = localise(run32.pair, run32.matching, run32.report)
+                    run32.local = table(places, places.faults)
+                run32.release()
+                both = {side: twins[side].module for side in SIDES}
+                wide.widen(plan, values, both, exact=not keep)
+                pair = Pair(both, first.inputs, "float64", training)
+                looked_at = keep or training or not run32.report.excusable
+                run64 = wide.run(pair, some, run, originals=None if looked_at else values)
         return explained(run32, run64, subjects, twins)
+
+
+def _twins(
+    subjects: Mapping[str, Subject],
+    given: Mapping[str, Sequence[np.ndarray]],
+    some: evidence.Sample | None,
+) -> tuple[dict[str, Twin], evidence.Sample | None]:
+    """The float64 twins, and the rows to run them on: all where a model takes no fewer."""
+    if some is not None:
+        made = wide.twins(subjects, some.inputs)
+        if all(twin.module is not None for twin in made.values()):
+            return made, some
+    return wide.twins(subjects, given), None
+
+
+def _still_true(first: Pair, training: bool) -> dict[str, ModuleRecord]:
+    """torch's first pass, made with its own weights in the same mode; none where either changes."""
+    other = training or any(modules.is_recorded(value) for value in first.modules.values())
+    return {} if other else {"torch": first.records["torch"]}
 
 
 def _materialise(subject: Subject, inputs: Mapping[str, np.ndarray]) -> None:
@@ -100,12 +144,18 @@ def _refuse_nan(subjects: Mapping[str, Subject], transfer: str) -> None:
                 "move it: .to_empty(device='cpu'), then load its weights"
             )
         for slot in weights.slots(value):
-            array = slot.get()
-            if array.dtype.kind == "f" and (count := int(np.isnan(array).sum())):
+            array = slot.look()
+            if array.dtype.kind == "f" and (count := _nans(array)):
                 raise InvalidInput(
                     f"{subjects[side].label}: {slot.path} holds NaN ({count} of {array.size} "
                     "values), which would hide every difference; load weights that are numbers"
                 )
+
+
+def _nans(array: np.ndarray) -> int:
+    with np.errstate(all="ignore"):
+        some = np.isnan(array.sum())  # so is the sum of infinities of both signs
+    return int(np.isnan(array).sum()) if some else 0
 
 
 def _refuse_nothing(pair: Pair, subjects: Mapping[str, Subject]) -> None:
@@ -131,15 +181,24 @@ def _untouched(module: Any, training: bool) -> Iterator[None]:
 
 
 def _first_record(
-    subjects: Mapping[str, Subject], inputs: Mapping[str, Mapping[str, np.ndarray]], seed: int
+    subjects: Mapping[str, Subject],
+    inputs: Mapping[str, Mapping[str, np.ndarray]],
+    seed: int,
+    *,
+    backward: bool,
 ) -> tuple[Mapping[str, Subject], Pair]:
-    """Run both once, to see their layers; the tf side in the order of axes that it takes."""
+    """Run both once, to see their layers; the tf side in the order of axes that it takes.
+
+    Args:
+        backward: torch's backward pass too: its weights stay, so this pass need not be repeated.
+    """
     given = {side: _in_order(subjects[side], inputs[side]) for side in SIDES}
     values = {side: subjects[side].value for side in SIDES}
     pair = Pair(values, given, "float32")
     if modules.is_recorded(values["tf"]) and not modules.is_recorded(values["torch"]):
         return subjects, _first_of_torch(pair, subjects, seed)
-    _record_torch(pair, subjects, seed)
+    with modules.unmoved([values["torch"]]):
+        _record_torch(pair, subjects, seed, backward=backward)
     if inputs["torch"] is not inputs["tf"]:
         return subjects, _recorded(pair, subjects, seed, backward=False)
     failed: InvalidInput | None = None
@@ -180,16 +239,21 @@ def _in_order(subject: Subject, inputs: Mapping[str, np.ndarray]) -> list[np.nda
     return [inputs[name] for name in bind(list(inputs), forward, subject.label)]
 
 
-def _record_torch(pair: Pair, subjects: Mapping[str, Subject], seed: int) -> None:
+def _record_torch(
+    pair: Pair, subjects: Mapping[str, Subject], seed: int, *, backward: bool = False
+) -> None:
     try:
-        pair.records["torch"] = modules.record_pass(
-            pair.modules["torch"],
-            "torch",
-            [modules.typed(a, pair.dtype) for a in pair.inputs["torch"]],
-            cotangents=modules.cotangents(seed),
-            dtype=pair.dtype,
-            backward=False,
-        )
+        with modules.without_dropout(pair.modules["torch"], "torch", pair.training):
+            pair.records["torch"] = modules.record_pass(
+                pair.modules["torch"],
+                "torch",
+                [modules.typed(a, pair.dtype) for a in pair.inputs["torch"]],
+                cotangents=modules.cotangents(seed),
+                dtype=pair.dtype,
+                training=pair.training,
+                backward=backward,
+                **pair.options("torch"),
+            )
     except ParityError:
         raise
     except Exception as error:
@@ -245,91 +309,33 @@ def _plan(matching: Matching, values: Mapping[str, Any]) -> Plan:
 
 
 def _copy(plan: Plan, values: Mapping[str, Any]) -> None:
-    transfer.copy(plan, source=_source(values))
-
-
-def _source(values: Mapping[str, Any]) -> str:
-    """Whose weights both sides get: torch's, or those of a recorded tf side."""
-    fixed = modules.is_recorded(values["tf"]) and not modules.is_recorded(values["torch"])
-    return "tf" if fixed else "torch"
+    transfer.copy(plan, source=wide.source(values))
 
 
 def _settle_flattening(matching: Matching, plan: Plan) -> None:
     transfer.settle_flattening(matching, plan)
 
 
-def _twins(
-    subjects: Mapping[str, Subject], given: Mapping[str, Sequence[np.ndarray]]
-) -> dict[str, Twin]:
-    def build(module: Any) -> None:
-        from parity.backends.tf_backend import call_model
-
-        tensors = [get_backend("tf").tensor(modules.typed(a, "float64")) for a in given["tf"]]
-        call_model(module, tensors, training=False)
-
-    twins = {}
-    for side, subject in subjects.items():
-        if modules.is_recorded(subject.value):
-            twins[side] = Twin(subject.value.wide, subject.value.reason)
-        else:
-            twins[side] = (
-                torch_twin(subject.value) if side == "torch" else keras_twin(subject, build)
-            )
-    return twins
-
-
-def _widen(plan: Plan, values: Mapping[str, Any], wide: Mapping[str, Any], *, exact: bool) -> None:
-    """Give the tf twin torch's float64 values.
-
-    Two float32 biases add up to a number that float32 cannot hold, so the sum is taken anew.
+def _run(
+    pair: Pair,
+    first: Matching,
+    names: Mapping[str, str] | None,
+    seed: int,
+    keep: bool,
+    between: Callable[[], None] = lambda: None,
+) -> Run:
+    """Record both sides, and compare.
 
     Args:
-        exact: for all tensors; else only where the two sides held the same float32 values.
+        between: called once torch has run, before tf does.
     """
-    source = _source(values)
-    if modules.is_recorded(wide["torch" if source == "tf" else "tf"]):
-        return  # recorded in float64 as well
-    slots = {side: _mirror(values[side], wide[side]) for side in SIDES}
-    for moved in plan.moved:
-        left, right = (slots[side].get(key) for side, key in zip(SIDES, moved.keys, strict=True))
-        if left is None or right is None:
-            continue
-        if not exact and not _same_in_float32(moved):
-            continue
-        if source == "tf":
-            left.set(transfer.fitted(right.get(), left))
-            continue
-        value = left.get()
-        if moved.rows is not None:
-            value = value[moved.rows]
-        right.set(transfer.fitted(value, right))
-
-
-def _same_in_float32(moved: transfer.Moved) -> bool:
-    a, b = moved.torch.get(), moved.tf.get()
-    if moved.rows is not None:
-        a = a[moved.rows]
-    return a.size == b.size and np.array_equal(a.reshape(b.shape).astype(b.dtype), b)
-
-
-def _mirror(module: Any, twin: Any) -> dict[Any, Any]:
-    """Slot of the original (by its tensors) -> slot of the twin: same class, same order."""
-    return {
-        key: b
-        for (key, a), b in zip(
-            transfer.keyed(weights.slots(module)).items(), weights.slots(twin), strict=False
-        )
-        if a.path == b.path or a.shape == b.shape
-    }
-
-
-def _run(
-    pair: Pair, first: Matching, names: Mapping[str, str] | None, seed: int, keep: bool
-) -> Run:
     subjects = {side: Subject(side, side, "module", pair.modules[side]) for side in SIDES}
     before = _statistics(pair)
     # a pass may move running statistics, in evaluation too where the user's code says so
     with modules.unmoved(list(pair.modules.values())):
+        if "torch" not in pair.records and not modules.is_recorded(pair.modules["tf"]):
+            _record_torch(pair, subjects, seed, backward=True)
+        between()
         _recorded(pair, subjects, seed, last_order=first.last_order)
         matching = pair.match(names)
         plan = _plan(matching, pair.modules)

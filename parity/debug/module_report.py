@@ -164,14 +164,18 @@ def _subject(
     run: Run, places: Places, subjects: Mapping[str, Subject], twins: Mapping[str, Twin]
 ) -> dict[str, Any]:
     missing = {side: twin.reason for side, twin in twins.items() if twin.module is None}
-    matching = run.matching
+    matching, about = run.matching, run.report.subject
     return {
         "check": "module",
         "torch": subjects["torch"].label,
         "tf": subjects["tf"].label,
-        "layers": [{"torch": m.path, "tf": m.tf_path, "kind": m.kind} for m in matching.matches],
+        "layers": [
+            {"torch": m.path, "tf": m.tf_path, "kind": m.kind, **({"where": w} if w else {})}
+            for m, w in ((m, m.where) for m in matching.matches)
+        ],
         "only_torch": [call.path for call in matching.only["torch"]],
         "only_tf": [call.path for call in matching.only["tf"]],
+        "only_at": {side: _behind(run, side) for side in subjects},
         "table": table(places, places.faults),
         "faults": _fault_places(run, places),
         "place": _place(run, places),
@@ -179,7 +183,16 @@ def _subject(
             {"place": f.place, "error": f.error} for f in places.faults if f.float32
         ],
         "no_float64": missing,
+        **({"float64_rows": about["rows"], "of_rows": about["of"]} if "rows" in about else {}),
     }
+
+
+def _behind(run: Run, side: str) -> list[int]:
+    """For each layer without partner, how many of the pairs ran before it."""
+    order = {call.path: i for i, call in enumerate(run.pair.records[side].calls)}
+    paired = [order.get(getattr(m, side)[-1].path, -1) for m in run.matching.matches]
+    lone = [order.get(call.path, len(order)) for call in run.matching.only[side]]
+    return [sum(place < at for place in paired) for at in lone]
 
 
 def _fault_places(run: Run, places: Places) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,13 +22,18 @@ from parity.trace import Trace, flatten
 
 @dataclass
 class Pair:
-    """Two modules in one precision, with what was recorded of them."""
+    """Two modules in one precision, with what was recorded of them.
+
+    Attributes:
+        without: side -> paths of parameters whose gradients are not compared.
+    """
 
     modules: Mapping[str, Any]
     inputs: Mapping[str, list[np.ndarray]]
     dtype: str
     training: bool = False
     records: dict[str, ModuleRecord] = field(default_factory=dict)
+    without: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def record(self, seed: int = 0, *, last_order: str = axes.SAME, backward: bool = True) -> Pair:
         """One forward and backward pass of each side that has none yet, from equal gradients.
@@ -53,8 +58,14 @@ class Pair:
                     dtype=self.dtype,
                     training=self.training,
                     backward=backward,
+                    **self.options(side),
                 )
         return self
+
+    def options(self, side: str) -> dict[str, Any]:
+        """What the pass of one side is told beyond the usual."""
+        left_out = self.without.get(side, ())
+        return {"without": left_out} if left_out else {}
 
     def match(self, names: Mapping[str, str] | None = None) -> Matching:
         """Pair the recorded layers."""
@@ -212,6 +223,8 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
     for moved in reversed(plan.moved):
         if not moved.torch.trainable or not moved.tf.trainable:
             continue
+        if moved.name in pair.without.get("torch", ()):
+            continue
         a = gradients[0].get(moved.keys[0])
         b = gradients[1].get(moved.keys[1])
         if a is None and b is None:
@@ -248,12 +261,12 @@ def add(out: Mapping[str, Trace], name: str, value: Any, order: str) -> None:
 
 def _add(out: Mapping[str, Trace], name: str, left: Any, right: Any, order: str) -> None:
     if left is not None and name not in out["torch"]:
-        out["torch"].add(name, left)
+        out["torch"].add(name, left, copy=False)
     if right is not None and name not in out["tf"]:
         moved = axes.to_torch(np.asarray(right), order)
         fits = left is None or moved.shape == np.shape(left)
         # arrays of odd shapes are shown as they are
-        out["tf"].add(name, moved if fits else right)
+        out["tf"].add(name, moved if fits else right, copy=False)
 
 
 def typed(array: np.ndarray, dtype: str) -> np.ndarray:

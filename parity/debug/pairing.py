@@ -11,18 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import lru_cache
+
+import numpy as np
 
 from parity.errors import AlignmentError
-
-SKIP_PLAIN, SKIP_WEIGHTED = 0.6, 4.0
-KIND, SHAPE, WEIGHTS, NAME = 3.0, 1.0, 1.0, 0.4
-OTHER, NAMED = 0.5, 0.7
-"""Plain layers of one family that are other functions; of other families, but of one name."""
-CLOSE = 0.25
-"""Two alignments whose costs differ by less pair different weighted layers: that is doubtful."""
-INFINITE = float("inf")
 
 
 @dataclass(frozen=True)
@@ -49,6 +41,11 @@ class Step:
     def weighted(self) -> bool:
         return bool(self.weights)
 
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of the weights, whatever their names."""
+        return sorted((self.weights or {}).values())
+
 
 @dataclass(frozen=True)
 class Pairing:
@@ -74,16 +71,15 @@ def pair(
     Raises:
         AlignmentError: the map names unknown layers, or two alignments are equally good.
     """
+    from parity.debug.aligning import align
+
     anchors = _fixed(torch, tf, names or {})
     anchors |= _namesakes(torch, tf, anchors)
     left = [i for i in range(len(torch)) if i not in anchors]
-    right = [j for j in range(len(tf)) if j not in anchors.values()]
-    matrix = [
-        [_cost(torch[i], tf[j]) if _fits(i, j, anchors) else INFINITE for j in right] for i in left
-    ]
+    taken = set(anchors.values())
+    right = [j for j in range(len(tf)) if j not in taken]
     rows, columns = [torch[i] for i in left], [tf[j] for j in right]
-    found = _align(rows, columns, matrix)
-    _refuse_doubt(found, rows, columns, matrix)
+    found = align(rows, columns, _fits(left, right, anchors))
     pairs = [*anchors.items(), *((left[i], right[j]) for i, j in found)]
     paired = {i for i, _ in pairs}, {j for _, j in pairs}
     return Pairing(
@@ -113,115 +109,15 @@ def _namesakes(
         j = known.get(step.path)
         if i in fixed or j is None or not step.weighted or step.kind != tf[j].kind:
             continue
-        if _shapes(step) == _shapes(tf[j]):
+        if step.shapes == tf[j].shapes:
             found[i] = j
     return found
 
 
-def _shapes(step: Step) -> list[tuple[int, ...]]:
-    return sorted((step.weights or {}).values())
-
-
-def _fits(i: int, j: int, anchors: Mapping[int, int]) -> bool:
+def _fits(left: Sequence[int], right: Sequence[int], anchors: Mapping[int, int]) -> np.ndarray:
     """Whether a pair crosses none of the anchored ones, where these are in order themselves."""
     partners = [anchors[a] for a in sorted(anchors)]
     if partners != sorted(partners):
-        return True
-    return all((a < i) == (b < j) for a, b in anchors.items())
-
-
-def _cost(a: Step, b: Step) -> float:
-    """Cost of pairing two calls; infinite where it is out of the question."""
-    if a.weighted != b.weighted:
-        return INFINITE
-    cost = 0.0
-    if a.kind != b.kind:
-        if a.weighted:
-            cost += KIND
-        elif a.path.rpartition("/")[2] == b.path.rpartition("/")[2]:
-            cost += NAMED
-        else:
-            return INFINITE  # two plain layers of other families are simply not the same layer
-    elif a.name != b.name:
-        cost += OTHER
-    if a.output != b.output and a.weighted:
-        cost += SHAPE
-    if a.weights and b.weights and _shapes(a) != _shapes(b):
-        cost += WEIGHTS
-    if a.kind == b.kind == "activation":
-        return cost  # a fused one has no name of its own
-    return cost + NAME * (1 - _likeness(a.path, b.path))
-
-
-@lru_cache(maxsize=100_000)
-def _likeness(a: str, b: str) -> float:
-    a, b = (s.lower().replace("_", "/").replace(".", "/") for s in (a, b))
-    return SequenceMatcher(None, a, b).ratio()
-
-
-def _tables(
-    torch: Sequence[Step], tf: Sequence[Step], matrix: Sequence[Sequence[float]]
-) -> list[list[float]]:
-    """Cheapest cost of aligning the first i with the first j."""
-    n, m = len(torch), len(tf)
-    table = [[0.0] * (m + 1) for _ in range(n + 1)]
-    for i in range(1, n + 1):
-        table[i][0] = table[i - 1][0] + _skip(torch[i - 1])
-    for j in range(1, m + 1):
-        table[0][j] = table[0][j - 1] + _skip(tf[j - 1])
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            table[i][j] = min(
-                table[i - 1][j - 1] + matrix[i - 1][j - 1],
-                table[i - 1][j] + _skip(torch[i - 1]),
-                table[i][j - 1] + _skip(tf[j - 1]),
-            )
-    return table
-
-
-def _align(
-    torch: Sequence[Step], tf: Sequence[Step], matrix: Sequence[Sequence[float]]
-) -> list[tuple[int, int]]:
-    """Edit distance with the costs above; traced back to the pairs."""
-    table = _tables(torch, tf, matrix)
-    pairs = []
-    i, j = len(torch), len(tf)
-    while i and j:  # of equally good ones the earliest pair
-        if table[i][j] == table[i][j - 1] + _skip(tf[j - 1]):
-            j -= 1
-        elif table[i][j] == table[i - 1][j] + _skip(torch[i - 1]):
-            i -= 1
-        else:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-    return pairs[::-1]
-
-
-def _skip(step: Step) -> float:
-    return SKIP_WEIGHTED if step.weighted else SKIP_PLAIN
-
-
-def _refuse_doubt(
-    pairs: Sequence[tuple[int, int]],
-    torch: Sequence[Step],
-    tf: Sequence[Step],
-    matrix: Sequence[Sequence[float]],
-) -> None:
-    """If another partner for a weighted layer leaves the rest as good, taking one was a guess."""
-    if not pairs:
-        return
-    ahead = _tables(torch, tf, matrix)
-    turned = [list(row[::-1]) for row in matrix[::-1]]
-    back = _tables(torch[::-1], tf[::-1], turned)
-    n, m = len(torch), len(tf)
-    total = ahead[n][m]
-    for i, j in pairs:
-        if not torch[i].weighted:
-            continue
-        for other in range(m):
-            rival = ahead[i][other] + matrix[i][other] + back[n - i - 1][m - other - 1]
-            if other != j and rival - total < CLOSE:
-                raise AlignmentError(
-                    f"torch layer {torch[i].path!r} could be tf {tf[j].path!r} or "
-                    f"{tf[other].path!r}; say which in a map file:\n  {torch[i].path}: {tf[j].path}"
-                )
+        return np.ones((len(left), len(right)), bool)
+    before = np.searchsorted(np.array(sorted(anchors), int), np.array(left, int))
+    return np.equal.outer(before, np.searchsorted(np.array(partners, int), np.array(right, int)))

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from parity.debug.rebuilding import quickly
 from parity.debug.subjects import Subject, call_factory, describe
+
+SMALL = 1 << 16
+"""Elements of a weight that is not worth freeing for a while."""
+_UNCHANGED = 0
+"""What torch counts for a tensor that no operation has written to."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,47 @@ class Twin:
 def torch_twin(module: Any) -> Twin:
     """A deep copy in float64; weights, buffers and modes are kept."""
     try:
-        return Twin(copy.deepcopy(module).double())
+        return Twin(copy.deepcopy(module, _widened_tensors(module)).double())
     except Exception as error:
         return Twin(reason=f"copying the torch module raised {describe(error)}")
+
+
+def _widened_tensors(module: Any) -> dict[int, Any]:
+    """What a deep copy is to put in place of weights: else it would copy them in float32 first."""
+    torch = sys.modules["torch"]
+    found = {}
+    for tensor in (*module.parameters(), *module.buffers()):
+        if not tensor.is_floating_point() or tensor.dtype is torch.float64:
+            continue
+        wide = tensor.detach().double()
+        if type(tensor) is torch.nn.Parameter:
+            found[id(tensor)] = torch.nn.Parameter(wide, tensor.requires_grad)
+        elif type(tensor) is torch.Tensor and not tensor.requires_grad:
+            found[id(tensor)] = wide
+    return found
+
+
+def rest(twin: Any, original: Any) -> Callable[[], None]:
+    """Free the memory of a torch twin's weights, where nothing was written to them.
+
+    They keep their shapes and read as zero meanwhile; calling the result brings them back.
+    """
+    torch = sys.modules["torch"]
+    resting = []
+    with torch.no_grad():
+        for wide, narrow in zip(twin.parameters(), original.parameters(), strict=True):
+            # a frozen tensor, and one of two biases, may be read or written meanwhile
+            if not wide.requires_grad or wide.ndim < 2 or wide.numel() < SMALL:
+                continue
+            if wide._version == _UNCHANGED:
+                wide.data = torch.zeros((), dtype=wide.dtype, device=wide.device).expand(wide.shape)
+                resting.append((wide, narrow))
+
+    def wake() -> None:
+        for wide, narrow in resting:
+            wide.data = narrow.detach().to(wide.dtype)
+
+    return wake
 
 
 def keras_twin(subject: Subject, build: Callable[[Any], None]) -> Twin:
@@ -50,7 +92,7 @@ def keras_twin(subject: Subject, build: Callable[[Any], None]) -> Twin:
             reasons.append(reason)
             continue
         try:
-            with float64_policy(subject.value):
+            with float64_policy(subject.value), quickly():
                 build(made)
             _copy_weights(subject.value, made)
         except Exception as error:
@@ -64,7 +106,7 @@ def _again_from_factory(subject: Subject) -> tuple[Any, str]:
     if subject.factory is None:
         return None, "an object was given, not a factory"
     try:
-        with float64_policy(subject.value):
+        with float64_policy(subject.value), quickly():
             return call_factory(subject.factory, subject.label), ""
     except Exception as error:
         return None, f"the factory, called again under a float64 policy: {error}"
@@ -74,7 +116,7 @@ def _again_from_config(subject: Subject) -> tuple[Any, str]:
     """Keras layers carry their dtype policy in their config: rebuild with float64 in its place."""
     try:
         config = _widened(subject.value.get_config())
-        with float64_policy(subject.value):
+        with float64_policy(subject.value), quickly():
             return type(subject.value).from_config(config), ""
     except Exception as error:
         return None, f"rebuilding from its config raised {describe(error)}"
@@ -148,17 +190,16 @@ def _is_keras2(value: Any) -> bool:
 
 def _copy_weights(source: Any, target: Any) -> None:
     """Same class, same config: the weights stand in the same order. Shapes are checked anyway."""
-    values = [
-        np.asarray(w, dtype=np.float64) if np.asarray(w).dtype.kind == "f" else np.asarray(w)
-        for w in source.get_weights()
-    ]
-    have: Sequence[Any] = target.get_weights()
-    if [np.shape(v) for v in values] != [np.shape(v) for v in have]:
+    tf = sys.modules["tensorflow"]
+    values, have = source.weights, target.weights
+    shapes = [[tuple(w.shape) for w in side] for side in (have, values)]
+    if shapes[0] != shapes[1]:
         raise ValueError(
-            "the float64 twin has other weights than the original: "
-            f"{[np.shape(v) for v in have]} against {[np.shape(v) for v in values]}"
+            f"the float64 twin has other weights than the original: {shapes[0]} against {shapes[1]}"
         )
-    narrow = [str(np.asarray(h).dtype) for h in have if np.asarray(h).dtype == np.float32]
+    narrow = sum(tf.as_dtype(w.dtype) == tf.float32 for w in have)
     if narrow:
-        raise ValueError(f"{len(narrow)} weights of the float64 twin are still float32")
-    target.set_weights(values)
+        raise ValueError(f"{narrow} weights of the float64 twin are still float32")
+    for old, new in zip(values, have, strict=True):
+        value = tf.convert_to_tensor(old)
+        new.assign(tf.cast(value, new.dtype) if value.dtype.is_floating else value)

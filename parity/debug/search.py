@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from parity import progress
 from parity.debug.calls import Caller
 from parity.debug.functions import comparable
 from parity.debug.subjects import Subject
@@ -100,8 +101,9 @@ def search(
     )
     for scope in ("output/", ""):  # values first: a gradient differs for more and duller inputs
         trial.scope = scope
+        progress.step(f"trying {examples} inputs: {'gradients too' if not scope else 'outputs'}")
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), progress.work(examples, "examples"):
                 warnings.simplefilter("ignore")
                 inputs = hypothesis.find(
                     strategy(given), trial.differs, settings=settings, random=random.Random(seed)
@@ -137,6 +139,7 @@ class _Trial:
 
     def differs(self, inputs: Arrays) -> bool:
         self.count += 1
+        progress.did("examples")
         traces = self._outputs(inputs)
         if traces is None:
             return False

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from parity import progress
 from parity.backends import to_numpy
 from parity.debug.subjects import describe
 from parity.errors import InvalidInput
@@ -134,6 +135,7 @@ def run(
         InvalidInput: the first reset or step raised, or a step answered with something else. A
             step that raises later ends the rollout, which says so.
     """
+    progress.step(f"{label}, {len(actions)} steps")
     rollout = Rollout(Trace(side=side))
     episode = 0
     observation, info = reset(environment, seed, label)
@@ -148,6 +150,7 @@ def run(
             rollout.stopped = f"at step {t}: {error}"
             break
         _note(rollout.trace, t, label, (action, observation, reward, terminated, truncated, info))
+        progress.did("steps")
         if terminated or truncated:
             rollout.ends.append(t)
             episode += 1

@@ -6,9 +6,11 @@ again under a float64 policy, and each check starts from a fresh object.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -18,6 +20,8 @@ from typing import Any
 
 from parity.errors import InvalidInput
 
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_NUMBERS = re.compile(r"\[[-+.\deE\s\[\]]{20,}\]")
 FRAMEWORK_MODULES = {"torch": "torch", "tensorflow": "tf", "keras": "tf", "tf_keras": "tf"}
 
 
@@ -61,8 +65,18 @@ def load(target: str) -> Any:
     return value
 
 
-def resolve(value: Any, label: str) -> Subject:
+def require_file(target: str) -> None:
+    """Refuse a target whose file is not there, before anything is imported."""
+    path = target.rpartition(":")[0]
+    if path.endswith(".py") and not Path(path).is_file():
+        raise InvalidInput(f"{path}: no such file{_near_file(Path(path))}")
+
+
+def resolve(value: Any, label: str, seed: int = 0) -> Subject:
     """Find out what an object is; call it if it is a zero-argument factory.
+
+    Args:
+        seed: of torch's generator while the factory draws its weights.
 
     Raises:
         InvalidInput: the factory failed, or the object is of no kind that can be checked.
@@ -76,7 +90,8 @@ def resolve(value: Any, label: str) -> Subject:
         )
     if not takes_nothing(value):
         return Subject(label, framework_of(value), "function", value)
-    made = call_factory(value, label)
+    with _drawing_from(seed):
+        made = call_factory(value, label)
     known = classify(made)
     if known is not None:
         side = known[0] or _inside(made, known[1]) or framework_of(value)
@@ -108,6 +123,21 @@ def _holds_numbers(made: Any) -> bool:
         return bool(leaves) and all(to_numpy(leaf).dtype.kind in "biuf" for leaf in leaves)
     except Exception:
         return False
+
+
+@contextlib.contextmanager
+def _drawing_from(seed: int) -> Iterator[None]:
+    """The same start each time, so that a report can be reproduced; the state is put back after.
+
+    Weights go from torch to TensorFlow, so it is torch's that decide.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 def call_factory(factory: Callable[[], Any], label: str) -> Any:
@@ -263,8 +293,15 @@ def describe(error: BaseException) -> str:
     for frame in inspect.getinnerframes(error.__traceback__) if error.__traceback__ else ():
         if not any(part in frame.filename for part in ("site-packages", "/parity/", "<frozen")):
             place = f" ({Path(frame.filename).name}:{frame.lineno})"
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0] if text else ''}{place}"
+    return f"{type(error).__name__}: {_reason(str(error))}{place}"
+
+
+def _reason(text: str) -> str:
+    """The first line that says why: Keras begins with where, and prints whole arrays."""
+    first, *more = [part for part in _COLOURS.sub("", text).split("\n\n") if part.strip()] or [""]
+    if more and first.startswith("Exception encountered when calling"):
+        return " ".join(_NUMBERS.sub("[...]", more[0]).split())
+    return first.strip().split("\n")[0]
 
 
 def _near(name: str, owner: Any) -> str:

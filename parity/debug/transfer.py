@@ -294,7 +294,7 @@ def settle_flattening(matching: Matching, made: Plan) -> None:
         order = axes.flat(image)
         kernels = [m for m in made.moved if m.match is match and m.name.endswith("kernel")]
         for moved in kernels:
-            a, b = moved.torch.get(), moved.tf.get()
+            a, b = moved.torch.look(), moved.tf.look()
             rows = np.argsort(axes.rows(order))
             if a.shape != b.shape or len(rows) != len(a) or np.array_equal(a, b):
                 continue
@@ -324,7 +324,7 @@ def copy(made: Plan, *, source: str = "torch") -> None:
     """
     for moved in made.moved:
         giving, taking = (moved.torch, moved.tf) if source == "torch" else (moved.tf, moved.torch)
-        values = giving.get()
+        values = giving.look()
         if values.size > int(np.prod(taking.shape)):
             raise TransferError(
                 f"{moved.name}: {values.size} values of {source} do not fit one for all channels"
@@ -333,10 +333,10 @@ def copy(made: Plan, *, source: str = "torch") -> None:
 
 
 def fitted(values: np.ndarray, slot: Slot) -> np.ndarray:
-    """The values in the slot's own shape and dtype."""
+    """The values in the slot's own shape and dtype; without a copy where they are so already."""
     shape = tuple(slot.shape)
     array = values if values.size == int(np.prod(shape)) else np.broadcast_to(values, shape)
-    return np.asarray(array.reshape(shape)).astype(_dtype(slot))
+    return np.asarray(array.reshape(shape)).astype(_dtype(slot), copy=False)
 
 
 def _dtype(slot: Slot) -> Any:
@@ -346,4 +346,4 @@ def _dtype(slot: Slot) -> Any:
     try:
         return np.dtype(named)
     except TypeError:  # bfloat16 and the like
-        return slot.get().dtype
+        return slot.look().dtype

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from parity import progress, tried
 from parity.backends import numpy_intercept
 from parity.debug.calls import Caller, Outcome
 from parity.debug.functions import Run, comparable
@@ -29,8 +30,11 @@ Inside = Callable[[], AbstractContextManager[Any]]
 _SHARE = 1e-3
 """Where a run holds float32 constants, a cause must still remove all but this share."""
 _UNTRIED: Any = object()
-SECONDS = 20.0
-"""Time after which no further hypothesis is tried for one difference."""
+SECONDS = 12.0
+"""Computing time after which no further hypothesis is tried for one difference. The time of this
+thread, not of the clock: what is found must not depend on what else the machine does."""
+TOTAL = 20.0
+"""The same for all the differences of one pair of functions, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class Hypothesis:
         site: the operation it is about.
         rank: lower is the better explanation where several fit.
         bound: it holds a number or array of these very inputs; others cannot confirm it.
+        values_only: it changes what the function is given, so that gradients are of something else.
     """
 
     cause: str
@@ -84,6 +89,7 @@ class Hypothesis:
     rank: float = 1.0
     place: str = ""
     bound: bool = False
+    values_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,8 @@ class Bench:
         self.stacked = False
         self._second: tuple[Any, Outcome] | None = _UNTRIED
         self.seconds = seconds
-        self.deadline = time.monotonic() + seconds
+        self.last = time.thread_time() + max(TOTAL, seconds)  # of all differences
+        self.begin()
         self._torch_outcome = base.outcomes["torch"]
         self.given: Arrays = inputs["tf"]
         for caller in callers.values():
@@ -315,9 +322,25 @@ class Bench:
     def try_(self, hypothesis: Hypothesis) -> Finding | None:
         """The finding, if the change removes the difference or moves it further on."""
         score = self.measure(hypothesis.change)
-        if score is None or not self.improves(score):
-            return None
-        return Finding(hypothesis, self.before.at_first, score)
+        if score is not None and (hypothesis.bound or hypothesis.values_only):
+            score = self._values_only(score)
+        improves = score is not None and self.improves(score)
+        tried.note(
+            hypothesis.cause,
+            self.before.at_first,
+            None if score is None else score.at_first,
+            removes=improves,
+            place=hypothesis.place or (hypothesis.site.place if hypothesis.site else ""),
+        )
+        return Finding(hypothesis, self.before.at_first, score) if score and improves else None
+
+    def _values_only(self, score: Score) -> Score:
+        """Values of torch's own, put in the place of tf's, have no gradient to be compared."""
+        if self.first is None or self.first.startswith("grad/"):
+            return score
+        if any(not name.startswith("grad/") for name in score.failing):
+            return score
+        return replace(score, first=None, failing=(), error=score.at_first)
 
     def measure(self, change: Change) -> Score | None:
         """How far from torch the tf side is under a change."""
@@ -429,16 +452,26 @@ class Bench:
         except Exception:
             return []
 
+    def begin(self) -> None:
+        """The time for one difference runs from now on."""
+        progress.step("trying causes")
+        progress.within(self.seconds)
+        self.allow(self.seconds)
+
     @property
     def expired(self) -> bool:
-        return time.monotonic() > self.deadline
+        return time.thread_time() > self.deadline
+
+    def allow(self, seconds: float) -> None:
+        """Time of its own for what is tried next, within what is left of the whole."""
+        self.deadline = min(time.thread_time() + seconds, self.last)
 
     def apply(self, change: Change) -> None:
         """Keep a change and look at what is left."""
         outcome = self._tf(self.applied + change, _plain)
         if outcome is not None:
             self.applied = self.applied + change
-            self.deadline = time.monotonic() + self.seconds
+            self.begin()
             self.start(self._comparable(outcome))
             self.record()
 
@@ -463,6 +496,8 @@ class Bench:
             failing = [n for n in self.torch if self._gap(trace, n)[0] > self._wide(n, trace)]
         finally:
             self.torch = kept
+        if finding.hypothesis.values_only:
+            failing = [n for n in failing if not n.startswith("grad/")]
         holds = not failing if finding.complete else self.first not in failing
         return replace(finding, confirmed=holds)
 
@@ -497,8 +532,9 @@ def varied(inputs: Arrays) -> dict[str, np.ndarray] | None:
             found[name] = array
             continue
         if set(np.unique(array)) == {0.0, 1.0} and array.size > 2:
-            flipped = array.reshape(-1).copy()  # a mask, with one element more or less
-            flipped[array.size // 2] = 1.0 - flipped[array.size // 2]
+            flipped = array.reshape(-1).copy()  # a mask, with some elements more or less
+            for place in {0, array.size // 2}:
+                flipped[place] = 1.0 - flipped[place]
             found[name], changed = flipped.reshape(array.shape), True
             continue
         if set(np.unique(array)) <= {0.0, 1.0}:

@@ -366,6 +366,21 @@ _TABLE: tuple[tuple[str, str, str, str, str], ...] = (
         "mask the bootstrap at termination only",
     ),
     (
+        "mask-polarity",
+        "layer",
+        "A mask the other way round",
+        "exactly what should be ignored is attended to",
+        "torch's boolean attention masks of nn.MultiheadAttention mark what to leave out, those of "
+        "scaled_dot_product_attention and of Keras what to attend to",
+    ),
+    (
+        "mask-multiplied",
+        "layer",
+        "Scores multiplied by a mask in place of taken out",
+        "masked positions still get weight: a score of zero is no score of minus infinity",
+        "tf.where(mask, scores, -1e9) before the softmax",
+    ),
+    (
         "discount-power",
         "returns",
         "The discount is raised to another power",

@@ -11,6 +11,7 @@ import numpy as np
 from parity.debug.calls import Caller
 from parity.debug.functions import Inputs, Run
 from parity.diagnose import (
+    attended,
     clipping,
     dtypes,
     gradients,
@@ -23,6 +24,7 @@ from parity.diagnose import (
     operations,
     optimizers,
     ordering,
+    parted,
     relations,
     repeated,
     simulate,
@@ -39,6 +41,8 @@ from parity.verdict import Verdict
 Tier = Sequence[Callable[[Bench], Iterable[Hypothesis]]]
 _ACCOUNTS = 100.0
 """An optimizer's settings account for a difference that is not this much larger than theirs."""
+_LAST = 4.0
+"""Seconds for the values of torch's own, which are tried last."""
 _LAYERS = 4
 """Faults stacked on one another that are peeled off at most."""
 
@@ -57,7 +61,7 @@ def explain_functions(
     if bench.before.first is None:
         return report
     causes = _causes(bench)
-    subject = {**report.subject, "tried": bench.tried, **_place(bench)}
+    subject = {**report.subject, **_place(bench)}
     if bench.untried:
         subject["untried"] = tuple(bench.untried)
     report = report.with_(causes=tuple(causes), subject=subject)
@@ -124,7 +128,8 @@ def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
             weak = _direct(bench, weak=True)
             if weak:
                 return [as_cause(bench, weak[0], weak[1:])], None
-            found = search(bench, [[terms.replaced]])
+            bench.allow(_LAST)
+            found = search(bench, [[parted.others], [terms.replaced]])
             findings = sorted([*findings, *found], key=lambda f: f.order)
     findings = [f for f in findings if _credible(f)]
     if not findings:
@@ -177,10 +182,12 @@ def quick_tiers(bench: Bench) -> list[Tier]:
          losses.argument_order, relations.entries, dtypes.widened],
         [library.settings, library.clipped],
         [ordering.variables],
-        [operations.families, objects.settings, losses.guards, losses.epsilon_places],
-        [masks.masks, operations.formulas, repeated.flags],
-        [operations.axes, layouts.layouts, layouts.numbering, masks.initial_values,
-         repeated.axes, repeated.operations, repeated.indices],
+        [attended.masks],
+        [operations.families, objects.settings, losses.guards, losses.epsilon_places,
+         losses.kinds],
+        [masks.masks, masks.own_rows, operations.formulas, repeated.flags],
+        [operations.axes, layouts.layouts, layouts.interleaved, layouts.numbering,
+         masks.initial_values, repeated.axes, repeated.operations, repeated.indices],
     ]  # fmt: skip
 
 
@@ -194,8 +201,15 @@ def thorough_tiers(bench: Bench) -> list[Tier]:
         [values.sample_sizes],
         [objects.initialisers],
         [operations.bypasses, operations.clips, values.named_factors, terms.combined],
-        [operations.known_wraps, repeated.complements, repeated.constant_terms],
-        [ordering.later_values, ordering.updates, terms.reordered, terms.reordered_clips],
+        [
+            operations.known_raw,
+            operations.known_wraps,
+            repeated.complements,
+            repeated.constant_terms,
+        ],
+        [ordering.later_values, ordering.updates],
+        [parted.named, parted.together],
+        [terms.reordered, terms.reordered_clips],
         [operations.wraps, operations.given_raw, masks.selected, repeated.wraps],
         [library.solved, objects.solved_settings, values.solved_constants],
         [masks.shifted_masks],
@@ -296,6 +310,7 @@ def _direct(bench: Bench, *, weak: bool = False) -> list[Direct]:
     """Causes seen in the values alone, the likeliest first."""
     found: list[Direct] = []
     if not gradients.only_gradients(bench):
+        found += list(relations.counted(bench))
         found += list(relations.conventions(bench, weak=weak))
     again = state.stale(bench)
     if again is not None:

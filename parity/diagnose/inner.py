@@ -6,7 +6,6 @@ undone, the tf side's intermediates meet torch's further on than before.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from parity.debug.intermediates import Value, pair, tf_values
 from parity.diagnose.base import Bench, Finding, Hypothesis
 
 _MOST = 150
-_SECONDS = 8.0
+_SECONDS = 5.0
 #: Other draws move all that follows; what of it meets torch's then is chance.
 _DRAWS = ("reseeded", "seeded-once", "random-stream", "shared-seed")
 
@@ -26,7 +25,7 @@ def peel(
 ) -> Finding | None:
     """The hypothesis under which most of torch's intermediates are met; None where none helps."""
     # what took so long before found nothing: this has a share of time of its own
-    bench.deadline = max(bench.deadline, time.monotonic() + _SECONDS)
+    bench.allow(_SECONDS)
     best: tuple[int, float, Hypothesis] | None = None
     before = _met(bench.theirs, bench.ours, bench)
     count = 0

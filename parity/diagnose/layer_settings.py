@@ -30,7 +30,7 @@ def _alone(bench: Bench, setting: Setting) -> Iterator[Found]:
     facts = {"name": setting.name, "torch": setting.torch, "tf": setting.tf}
     if setting.edit:
         tensors = bench.torch_tensors() if setting.cause == "reset-after" else None
-        after = bench.try_edit(setting.edit, tensors)
+        after = bench.try_edit(setting.edit, tensors, cause=setting.cause)
         if after is not None:
             yield Found(setting.cause, after, facts, setting.fix)
 
@@ -40,7 +40,7 @@ def _together(bench: Bench, settings: Sequence[Setting]) -> list[Found]:
     for count in range(2, len(settings) + 1):
         for chosen in combinations(settings, count):
             edit = {k: v for s in chosen for k, v in (s.edit or {}).items()}
-            after = bench.try_edit(edit)
+            after = bench.try_edit(edit, cause=" and ".join(s.cause for s in chosen))
             if after is not None and bench.explained(after):
                 return [
                     Found(
@@ -57,11 +57,13 @@ def modes(bench: Bench) -> Iterator[Found]:
     if not kinds.is_norm(bench.torch.kind):
         return
     for training in (False, True):
-        after = bench.try_run(partial(_rerun, training=training))
+        after = bench.try_run(
+            partial(_rerun, training=training), cause="training-mode", what=f"training={training}"
+        )
         if after is not None and bench.explained(after):
             yield Found("training-mode", after, {"torch": training, "tf": not training}, rank=0.4)
     if not getattr(bench.tf.layer, "trainable", True):
-        after = bench.try_run(_unfrozen)
+        after = bench.try_run(_unfrozen, cause="frozen-norm")
         if after is not None and bench.explained(after):
             yield Found("frozen-norm", after, {}, "layer.trainable = True", rank=0.3)
 
@@ -91,9 +93,11 @@ def paddings(bench: Bench, settings: Sequence[Setting]) -> Iterator[Found]:
         yield from _global(bench)
         return
     for padding in ("causal", "same", "valid"):
-        after = bench.try_edit({"padding": padding}) if padding != bench.tf.layer.padding else None
+        if padding == bench.tf.layer.padding:
+            continue
+        cause = "padding-causal" if padding == "causal" else "padding"
+        after = bench.try_edit({"padding": padding}, cause=cause)
         if after is not None and bench.explained(after):
-            cause = "padding-causal" if padding == "causal" else "padding"
             yield Found(cause, after, {"padding": padding}, f'padding="{padding}"', rank=0.6)
             if padding == "causal":
                 return
@@ -102,7 +106,7 @@ def paddings(bench: Bench, settings: Sequence[Setting]) -> Iterator[Found]:
         return
     names = [kinds.describe(c.kind, c.layer)[1] for c in (bench.torch, bench.tf)]
     for cause, value, swap in _ways(bench, amounts, names):
-        after = _padded(bench, amounts, value, swap)
+        after = bench.noted(_padded(bench, amounts, value, swap), cause, f"padded by {amounts}")
         if after is not None and bench.explained(after):
             given = next((s for s in settings if s.name.startswith("padding (")), None)
             facts = {"amounts": amounts, "tf": given.tf if given else None}
@@ -176,7 +180,7 @@ def _global(bench: Bench) -> Iterator[Found]:
         assert call.rerun is not None
         return call.rerun(_other_pool(layer).from_config(config), given)
 
-    after = bench.try_run(run)
+    after = bench.try_run(run, cause="pooling-kind", what=_other_pool(layer).__name__)
     if after is not None and bench.explained(after):
         name = _other_pool(layer).__name__
         yield Found("pooling-kind", after, {"other": name}, f"keras.layers.{name}()")
@@ -202,7 +206,7 @@ def _cropped(bench: Bench) -> Iterator[Found]:
             full = np.take(full, range(start, start + size), axis)
         return full
 
-    after = bench.try_run(run)
+    after = bench.try_run(run, cause="output-padding", what=f"cropped by {amounts}")
     if after is not None and bench.explained(after):
         cut = amounts if len(amounts) > 1 else amounts[0]
         fix = (
@@ -219,13 +223,13 @@ def attributes(bench: Bench) -> Iterator[Found]:
         for other, wanted in theirs.items():
             if wanted == value or not _alike(name, other):
                 continue
+            cause = "norm-epsilon" if "eps" in name.lower() else "constant-differs"
             object.__setattr__(bench.tf.layer, name, wanted)
             try:
-                after = bench.try_run(_as_is)
+                after = bench.try_run(_as_is, cause=cause, what=f"{name}={wanted!r}")
             finally:
                 object.__setattr__(bench.tf.layer, name, value)
             if after is not None and bench.explained(after):
-                cause = "norm-epsilon" if "eps" in name.lower() else "constant-differs"
                 facts = {"name": name, "torch": wanted, "tf": value}
                 yield Found(cause, after, facts, f"{name} = {wanted!r}", rank=0.2)
 
@@ -248,9 +252,9 @@ def inputs(bench: Bench) -> Iterator[Found]:
     for index, array in enumerate(bench.given):
         if array.dtype == bool:
             given = [~a if i == index else a for i, a in enumerate(bench.given)]
-            after = bench.try_run(_as_is, given)
+            name = bench.tf.names[index] if index < len(bench.tf.names) else "mask"
+            after = bench.try_run(_as_is, given, cause="mask-polarity", what=f"not {name}")
             if after is not None and bench.explained(after):
-                name = bench.tf.names[index] if index < len(bench.tf.names) else "mask"
                 yield Found(
                     "mask-polarity",
                     after,
@@ -269,8 +273,32 @@ def inputs(bench: Bench) -> Iterator[Found]:
         output = bench.through(_as_is, swapped)
         if output is not None and np.ndim(output) == 3:
             after = bench.error(np.swapaxes(np.asarray(output), 0, 1))
+            bench.noted(after, "time-axis", "time and batch exchanged")
             if bench.explained(after):
                 yield Found("time-axis", after, {}, rank=0.3)
+
+
+def masks(bench: Bench) -> Iterator[Found]:
+    """What attention may see: a causal mask, or torch's own, on one side only."""
+    if bench.torch.kind != "attention" or bench.tf.kind != "attention":
+        return
+    options: list[tuple[str, dict[str, Any]]] = [
+        ("mask-missing", {"use_causal_mask": True}),
+        ("mask-extra", {"use_causal_mask": False}),
+    ]
+    for array, name in zip(bench.torch.inputs, bench.torch.names, strict=False):
+        if name not in ("attn_mask", "key_padding_mask"):
+            continue
+        kept = ~array if array.dtype == bool else array > -np.inf
+        kept = kept[:, None, :] if name == "key_padding_mask" else kept
+        options.append(("mask-missing", {"attention_mask": kept}))
+    for cause, keywords in options:
+        said = ", ".join(f"{n}={v if isinstance(v, bool) else '...'}" for n, v in keywords.items())
+        after = bench.try_run(partial(_rerun, **keywords), cause=cause, what=said)
+        if after is not None and bench.explained(after):
+            fix = f"pass {said} when the layer is called"
+            yield Found(cause, after, {"argument": said}, fix, rank=0.3)
+            return
 
 
 def _as_is(call: LayerCall, given: list[np.ndarray]) -> Any:

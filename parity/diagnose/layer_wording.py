@@ -175,6 +175,12 @@ _TEXT: Mapping[str, tuple[str, str]] = {
         "two arguments of the layer are exchanged on the tf side", "exchange them",
     ),
     "constant-differs": ("{name} is {torch} in torch and {tf} on the tf side", ""),
+    "other-operand": (
+        "what goes on is output {torch} of {source} in torch, output {tf} on the tf side",
+        "take the same output of the layer",
+    ),
+    "mask-missing": ("torch masks the scores, the tf side not; with {argument} they agree", ""),
+    "mask-extra": ("the tf side masks the scores, torch does not; with {argument} they agree", ""),
     "call-order": (
         "the layers are called in another order: torch {torch}; tf {tf}", "call them as torch does",
     ),
@@ -222,7 +228,10 @@ def worded(place: str, before: float, found: Sequence[Found], run: Any) -> list[
 def _title(place: str) -> str:
     if place.endswith("/input"):
         return f"before {place.removesuffix('/input')}"
-    return "behind the last layer" if place == "output" else place
+    if place == "output":
+        return "behind the last layer"
+    # a Sequential counts its layers; a number alone would not be read as a name
+    return f"layer {place}" if place.isdigit() else place
 
 
 def _sentence(f: Found) -> str:

@@ -125,6 +125,7 @@ def _explain_fault(fault: Fault, run: Any, settings: Sequence[config.Setting]) -
     if fault.kind == GRADIENT and fault.match is not None:
         return layer_state.explain_gradient(fault, fault.match, settings)
     exchanged = _exchanged(fault, _bound(run, fault))
+    exchanged = exchanged or _other_output(fault, run, _bound(run, fault))
     if exchanged:
         return exchanged
     sources = _sources(run, fault)
@@ -142,6 +143,28 @@ def _exchanged(fault: Fault, bound: float) -> list[Found]:
     return []
 
 
+def _other_output(fault: Fault, run: Any, bound: float) -> list[Found]:
+    """Another of the tensors that a layer returns: the cell state for the hidden state."""
+    for match in run.matching.matches:
+        returned = match.outputs()
+        arrays_ = [np.asarray(v.torch) for v in returned if v.torch is not None]
+        if match is fault.match or len(arrays_) < 2 or fault.torch is None or fault.tf is None:
+            continue
+        left, right = np.asarray(fault.torch), np.asarray(fault.tf)
+        taken = [i for i, a in enumerate(arrays_) if _same(a, left, bound)]
+        given = [i for i, a in enumerate(arrays_) if _same(a, right, bound)]
+        if taken and given and taken[0] != given[0]:
+            facts = {"source": match.path, "torch": taken[0] + 1, "tf": given[0] + 1}
+            return [Found("other-operand", 0.0, facts, rank=0.3)]
+    return []
+
+
+def _same(array: np.ndarray, wanted: np.ndarray, bound: float) -> bool:
+    """Equal, axes of size one left out."""
+    array, wanted = np.squeeze(array), np.squeeze(wanted)
+    return distance(array, wanted) <= bound
+
+
 def explain_layer(
     fault: Fault, match: Match, run: Any, settings: Sequence[config.Setting]
 ) -> list[Found]:
@@ -152,7 +175,13 @@ def explain_layer(
     found += layout_relations.explain(
         bench, layout_relations.tensors_by_layer(run.pair.records["torch"].calls)
     )
-    for tier in (layer_settings.modes, layer_settings.inputs, layer_settings.resizes):
+    tiers = (
+        layer_settings.modes,
+        layer_settings.inputs,
+        layer_settings.masks,
+        layer_settings.resizes,
+    )
+    for tier in tiers:
         found += tier(bench)
     if not any(f.cause.startswith("pooling-kind") for f in found):
         found += layer_settings.paddings(bench, own)

@@ -31,7 +31,8 @@ def explain(bench: Bench, others: Mapping[str, Tensors]) -> list[Found]:
     ]  # fmt: skip
     if not differing:
         return []
-    after = bench.try_tensors({name: theirs[name] for name in differing})
+    replaced = {name: theirs[name] for name in differing}
+    after = bench.try_tensors(replaced, cause="weights-differ")
     if after is None or not bench.explained(after):
         return []
     found: dict[str, Found] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from parity.debug.intermediates import Value
 from parity.debug.sites import Site
 from parity.diagnose.base import Bench, Change, Hypothesis
 from parity.diagnose.operations import REDUCTIONS, at_site, calls, suspects_first
+
+_MOST_STARTS = 400
+"""Windows of an array that are compared with a slice, to find out which one it is."""
 
 
 def layouts(bench: Bench) -> Iterator[Hypothesis]:
@@ -24,6 +27,7 @@ def layouts(bench: Bench) -> Iterator[Hypothesis]:
         if value is None:
             continue
         yield from _reshaped(site, value)
+        yield from _split_axes(site, value)
         yield from _window(site, value)
         yield from _moved_output(site, value)
         yield from _parts(site, value)
@@ -57,6 +61,77 @@ def _reshaped(site: Site, value: Value) -> Iterator[Hypothesis]:
         yield at_site(site, change, "reshape-for-transpose", 0.8, **facts)
 
 
+def _split_axes(site: Site, value: Value) -> Iterator[Hypothesis]:
+    """A reshape to the shape that torch gets by a reshape and a transposition: heads, patches."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    given = edits.array(value.call.inputs[0]) if value.call.inputs else None
+    shape = value.array.shape
+    if site.op != "Reshape" or given is None or not 3 <= len(shape) <= 5 or given.ndim < 2:
+        return
+    for order in list(permutations(range(len(shape))))[1:]:
+        first = [0] * len(shape)
+        for place, axis in enumerate(order):
+            first[axis] = shape[place]
+
+        def change(call: Any, first: Any = tuple(first), order: Any = order) -> Any:
+            return tf.transpose(tf.reshape(edits.tensor(call.inputs[0]), first), order)
+
+        facts = {"order": order, "shape": tuple(first)}
+        yield at_site(site, change, "reshape-for-transpose", 0.85, **facts)
+
+
+def interleaved(bench: Bench) -> Iterator[Hypothesis]:
+    """Every second element where torch takes a half, or the reverse."""
+    from parity.backends import tf_edits as edits
+
+    halves: dict[int, list[tuple[Site, int]]] = {}
+    every: dict[int, list[tuple[Site, int]]] = {}
+    for site in bench.sites:
+        value = next(iter(calls(bench, site)), None)
+        given = edits.array(value.call.inputs[0]) if value is not None else None
+        if value is None or site.op != "StridedSlice" or given is None or not value.array.ndim:
+            continue
+        size = value.array.shape[-1]
+        if value.array.shape[:-1] != given.shape[:-1] or 2 * size != given.shape[-1]:
+            continue
+        for part in (0, 1):
+            if np.array_equal(value.array, given[..., part::2]):
+                every.setdefault(id(value.call.inputs[0]), []).append((site, part))
+            if np.array_equal(value.array, given[..., part * size : (part + 1) * size]):
+                halves.setdefault(id(value.call.inputs[0]), []).append((site, part))
+    for groups, wanted in ((every, "halves"), (halves, "every second element")):
+        for group in groups.values():
+            changes = tuple(edits.at(s, _half(part, wanted == "halves")) for s, part in group)
+            facts = {"was": f"{len(group)} slices", "wanted": wanted, "order": wanted}
+            yield Hypothesis("element-order", Change(changes), facts, group[0][0], 0.9)
+    for site in bench.sites:
+        value = next(iter(calls(bench, site)), None)
+        if value is not None and site.op in ("Split", "SplitV") and len(value.call.outputs) == 2:
+            facts = {"was": "halves", "wanted": "every second element"}
+            yield at_site(site, _alternating, "element-order", 0.9, **facts)
+
+
+def _half(part: int, whole: bool) -> Any:
+    from parity.backends import tf_edits as edits
+
+    def change(call: Any) -> Any:
+        x = edits.tensor(call.inputs[0])
+        size = x.shape[-1] // 2
+        return x[..., part * size : (part + 1) * size] if whole else x[..., part::2]
+
+    return change
+
+
+def _alternating(call: Any) -> Any:
+    from parity.backends import tf_edits as edits
+
+    x = edits.tensor(call.inputs[-1] if call.op == "Split" else call.inputs[0])
+    return [x[..., 0::2], x[..., 1::2]]
+
+
 def _window(site: Site, value: Value) -> Iterator[Hypothesis]:
     """A slice one step early or late: v[:-1] for v[1:]."""
     from parity.backends import tf_edits as edits
@@ -64,34 +139,30 @@ def _window(site: Site, value: Value) -> Iterator[Hypothesis]:
     given = edits.array(value.call.inputs[0]) if value.call.inputs else None
     if site.op not in ("StridedSlice", "Slice") or given is None or given.ndim != value.array.ndim:
         return
-    for axis in range(given.ndim):
-        length, room = value.array.shape[axis], given.shape[axis]
-        others = [d for d in range(given.ndim) if d != axis]
-        if length == room or any(given.shape[d] != value.array.shape[d] for d in others):
+    rooms = [g - v for g, v in zip(given.shape, value.array.shape, strict=True)]
+    cut = [axis for axis, room in enumerate(rooms) if room]
+    if not cut or min(rooms) < 0 or np.prod([rooms[a] + 1 for a in cut]) > _MOST_STARTS:
+        return
+    for starts in product(*(range(rooms[a] + 1) for a in cut)):
+        begin = dict(zip(cut, starts, strict=True))
+        if not np.array_equal(given[_window_at(begin, value.array.shape)], value.array):
             continue
-        for start in range(room - length + 1):
-            piece = np.take(given, range(start, start + length), axis)
-            if not np.array_equal(piece, value.array):
-                continue
-            for step in (1, -1, 2, -2):
-                if 0 <= start + step <= room - length:
-                    change = _slice(axis, start + step, length)
-                    facts = {"form": f"{abs(step)} step {'later' if step > 0 else 'earlier'}",
-                             "axis": axis}  # fmt: skip
-                    yield at_site(site, change, "off-by-one", 0.8 + 0.1 * abs(step), **facts)
+        for axis, step in product(cut, (1, -1, 2, -2)):
+            if 0 <= begin[axis] + step <= rooms[axis]:
+                change = _slice({**begin, axis: begin[axis] + step}, value.array.shape)
+                facts = {"form": f"{abs(step)} step {'later' if step > 0 else 'earlier'}",
+                         "axis": axis}  # fmt: skip
+                yield at_site(site, change, "off-by-one", 0.8 + 0.1 * abs(step), **facts)
 
 
-def _slice(axis: int, start: int, length: int) -> Any:
+def _window_at(begin: dict[int, int], shape: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple(slice(begin.get(d, 0), begin.get(d, 0) + n) for d, n in enumerate(shape))
+
+
+def _slice(begin: dict[int, int], shape: tuple[int, ...]) -> Any:
     from parity.backends import tf_edits as edits
 
-    def change(call: Any) -> Any:
-        x = edits.tensor(call.inputs[0])
-        index = tuple(
-            slice(start, start + length) if d == axis else slice(None) for d in range(x.shape.rank)
-        )
-        return x[index]
-
-    return change
+    return lambda call: edits.tensor(call.inputs[0])[_window_at(begin, shape)]
 
 
 def _moved_output(site: Site, value: Value) -> Iterator[Hypothesis]:

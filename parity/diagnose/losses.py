@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -208,3 +208,68 @@ def broadcasts(bench: Bench) -> Iterator[Hypothesis]:
                 change = edits.at(maker, edits.after(lambda x: tf.squeeze(x, -1)))
                 facts = {"shapes": [list(s) for s in shapes], "result": list(value.array.shape)}
                 yield Hypothesis("silent-broadcast", Change((change,)), facts, site, 0.4)
+
+
+def kinds(bench: Bench) -> Iterator[Hypothesis]:
+    """A squared error written by hand where torch has another loss of the kind."""
+    from parity.backends import tf_edits as edits
+    from parity.diagnose.values import torch_numbers
+
+    numbers = [v for _, v in torch_numbers(bench) if 0 < v < 100 and v not in (0.5, 1.0, 2.0)]
+    deltas = [1.0, *dict.fromkeys(numbers)][:4]
+    for site in bench.sites:
+        value = next(iter(calls(bench, site)), None)
+        if value is None or value.array.dtype.kind != "f" or not _squares(value):
+            continue
+        largest = float(np.sqrt(np.abs(value.array).max(initial=0.0)))
+        for name, function in _kinds([d for d in deltas if d < largest]):
+
+            def change(call: Any, function: Callable[[Any], Any] = function) -> Any:
+                given = edits.tensors(call)
+                return function(given[0] - given[1] if call.op == "SquaredDifference" else given[0])
+
+            facts = {"was": "a square", "wanted": name}
+            change_ = Change((edits.at(site, change),))
+            yield Hypothesis("loss-kind", change_, facts, site, 0.85)
+
+
+def _squares(value: Any) -> bool:
+    """An operation that squares one thing, however it is written."""
+    from parity.backends import tf_edits as edits
+
+    given = value.call.inputs
+    if value.op in ("Square", "SquaredDifference"):
+        return True
+    if value.op == "Mul":
+        return bool(given[0] is given[1])
+    power = edits.array(given[1]) if value.op == "Pow" else None
+    return power is not None and power.ndim == 0 and float(power) == 2.0
+
+
+def _kinds(deltas: Sequence[float]) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    """Losses of an error, and twice each: the 0.5 stands inside of some and before others."""
+    import tensorflow as tf
+
+    def huber(x: Any, d: float) -> Any:
+        size = tf.abs(x)
+        d = tf.cast(d, x.dtype)
+        return tf.where(size <= d, x * x / 2, d * (size - d / 2))
+
+    def log_cosh(x: Any) -> Any:
+        return tf.abs(x) + tf.math.softplus(-2 * tf.abs(x)) - tf.math.log(tf.cast(2, x.dtype))
+
+    def once(function: Callable[..., Any], *numbers: float) -> Callable[[Any], Any]:
+        return lambda x: function(x, *numbers)
+
+    def twice(function: Callable[..., Any], *numbers: float) -> Callable[[Any], Any]:
+        return lambda x: 2 * function(x, *numbers)
+
+    def smooth(x: Any, d: float) -> Any:
+        return huber(x, d) / tf.cast(d, x.dtype)
+
+    for make, said in ((once, ""), (twice, "twice ")):
+        for d in deltas:
+            yield f"{said}a Huber loss with delta {d:g}", make(huber, d)
+            yield f"{said}a smooth L1 loss with beta {d:g}", make(smooth, d)
+        yield f"{said}the absolute error", make(tf.abs)
+        yield f"{said}log cosh", make(log_cosh)

@@ -12,6 +12,8 @@ from parity.diagnose.base import Bench, Change, Hypothesis
 from parity.diagnose.operations import calls, floating, suspects_first
 
 Source = Callable[[Any], Any]
+_PICKING = ("GatherV2", "GatherNd", "OneHot", "Equal", "NotEqual", "ResourceGather")
+"""Operations whose integers choose what comes out."""
 
 
 def masks(bench: Bench) -> Iterator[Hypothesis]:
@@ -299,12 +301,15 @@ def operands(bench: Bench) -> Iterator[Hypothesis]:
             continue
         for index, given in enumerate(value.call.inputs[:3]):
             array = edits.array(given)
-            if array is None or array.dtype.kind != "f" or array.ndim == 0:
+            if array is None or array.ndim == 0:
                 continue
+            if array.dtype.kind != "f" and not (array.dtype.kind in "iu" and site.op in _PICKING):
+                continue
+            alike = "f" if array.dtype.kind == "f" else "iu"
             for name, other in inputs.items():
                 if (
                     other.shape == array.shape
-                    and other.dtype.kind == "f"
+                    and other.dtype.kind in alike
                     and not np.array_equal(other.astype(array.dtype), array)
                 ):
                     yield _substituted(site, index, name, bench.input(name))
@@ -319,6 +324,37 @@ def operands(bench: Bench) -> Iterator[Hypothesis]:
                 if held.dtype == array.dtype and not np.array_equal(held, array):
                     name = earlier.source or earlier.op
                     yield _substituted(site, index, name, edits.latest(earlier))
+
+
+def own_rows(bench: Bench) -> Iterator[Hypothesis]:
+    """The same element of every row, where torch takes another one of each: its last real step."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    for site in suspects_first(bench):
+        value = next(iter(calls(bench, site)), None)
+        given = edits.array(value.call.inputs[0]) if value is not None else None
+        if value is None or site.op not in ("StridedSlice", "GatherV2") or given is None:
+            continue
+        if given.ndim < 2 or value.array.shape != given.shape[:1] + given.shape[2:]:
+            continue
+        for name, chosen in bench.inputs["tf"].items():
+            held = np.asarray(chosen)
+            if held.dtype.kind not in "iu" or held.shape != given.shape[:1]:
+                continue
+            for step in (0, -1, 1):
+                if held.min() + step < 0 or held.max() + step >= given.shape[1]:
+                    continue
+
+                def change(call: Any, name: str = name, step: int = step) -> Any:
+                    index = tf.convert_to_tensor(bench.input(name)(call)) + step
+                    x = edits.tensor(call.inputs[0])
+                    return tf.gather(x, index, axis=1, batch_dims=1)
+
+                wanted = f"element {name}{f' {step:+d}' if step else ''} of each row"
+                facts = {"wanted": wanted, "index": 0}
+                yield Hypothesis("other-operand", Change((edits.at(site, change),)), facts, site, 1)
 
 
 def _substituted(site: Site, index: int, name: str, source: Source) -> Hypothesis:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.numbers import constant_meaning, same
-from parity.diagnose.values import close, solve, torch_numbers
+from parity.diagnose.numbers import Meaning, constant_meaning, same
+from parity.diagnose.values import close, constant_cause, solve, torch_numbers
 
 #: Values that a named setting may have.
 CHOICES: dict[str, tuple[Any, ...]] = {
@@ -93,7 +93,7 @@ def _numbers(
 ) -> Iterator[Hypothesis]:
     named = [v for n, v in numbers if n.rpartition(".")[2] in _SAME.get(name, (name,))]
     options = [*named, 1.0 - old] if name == "momentum" else [*named, old / 2, old * 2, 0.0, 1.0]
-    if name in CAUSES:
+    if name in CAUSES or seen.own:
         options += [v for n, v in numbers if not float(v).is_integer()][:8]
     for other in dict.fromkeys(options):
         if other != old:
@@ -156,7 +156,7 @@ def _hypothesis(
     bench: Bench, seen: Any, name: str, old: Any, new: Any, rank: float, meaning: str | None = None
 ) -> Hypothesis:
     facts = {"object": seen.label, "setting": name, "was": old, "wanted": new, "meaning": meaning}
-    cause = CAUSES.get(name, "layer-setting")
+    cause = _own_cause(name, old, new) if seen.own else CAUSES.get(name, "layer-setting")
     if name == "momentum" and not (
         isinstance(new, float) and isinstance(old, float) and same(new, 1 - old)
     ):
@@ -170,6 +170,17 @@ def _hypothesis(
     ):
         cause = "regularizer"
     return Hypothesis(cause, _change(seen, name, new), facts, None, rank, seen.label)
+
+
+def _own_cause(name: str, old: Any, new: Any) -> str:
+    """For an attribute of a class of the user's, which means what its name says to the user."""
+    known = CAUSES.get(name, "layer-setting")
+    if known not in ("layer-setting", "initializer"):
+        return known
+    if isinstance(old, float) and isinstance(new, (int, float)):
+        meaning = constant_meaning(old, float(new)) or Meaning("number", f"{new:.6g}")
+        return constant_cause(meaning, name, old)
+    return "layer-setting"
 
 
 def initialisers(bench: Bench) -> Iterator[Hypothesis]:

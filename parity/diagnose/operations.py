@@ -17,10 +17,10 @@ from parity.tolerance import SAME_NUMBER
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm")
 #: Operations that stand for one another where someone mixed them up, and the cause that it is.
 OTHERS: dict[str, tuple[tuple[str, str], ...]] = {
-    "Mean": (("Sum", "loss-reduction"), ("Max", "other-operation")),
+    "Mean": (("Sum", "loss-reduction"), ("Max", "other-operation"), ("Min", "other-operation")),
     "Sum": (("Mean", "loss-reduction"), ("Max", "other-operation"), ("Prod", "other-operation")),
     "Max": (("Min", "other-operation"), ("Mean", "other-operation"), ("Sum", "other-operation")),
-    "Min": (("Max", "other-operation"),),
+    "Min": (("Max", "other-operation"), ("Mean", "other-operation")),
     "Maximum": (("Minimum", "other-operation"),),
     "Minimum": (("Maximum", "other-operation"),),
     "AddV2": (("Sub", "sign"),),
@@ -38,11 +38,16 @@ OTHERS: dict[str, tuple[tuple[str, str], ...]] = {
     "Floor": (("Ceil", "rounding-mode"), ("Rint", "rounding-mode")),
     "Ceil": (("Floor", "rounding-mode"), ("Rint", "rounding-mode")),
     "Square": (("Abs", "other-operation"),),
+    "TensorScatterUpdate": (
+        ("TensorScatterAdd", "other-operation"),
+        ("TensorScatterMax", "other-operation"),
+    ),
+    "TensorScatterAdd": (("TensorScatterUpdate", "other-operation"),),
     "Abs": (("Square", "other-operation"),),
 }
 _ORDERED = ("Sub", "RealDiv", "Pow", "FloorMod", "FloorDiv", "Atan2", "DivNoNan", "TruncateMod",
             "Greater", "Less", "GreaterEqual", "LessEqual", "MatMul", "Xlogy")  # fmt: skip
-_MOST_UNSEEN = 120
+_MOST_UNSEEN = 40
 _SWITCHES = frozenset(
     "half_pixel_centers align_corners exclusive reverse keep_dims transpose_a transpose_b adj_x "
     "adj_y sorted is_training".split()
@@ -83,6 +88,22 @@ def families(bench: Bench) -> Iterator[Hypothesis]:
             yield at_site(site, edits.swapped, "operand-order", 1.1)
         if site.op in ("ConcatV2", "Pack"):
             yield from _joined(bench, site)
+        if site.op == "Mean" and not floating(bench, site):
+            yield at_site(site, _averaged(bench), "integer-cast", 0.9, dtype="an integer")
+
+
+def _averaged(bench: Bench) -> Callable[[Any], Any]:
+    """The mean of integers, which TensorFlow rounds down, as a number."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    wide = tf.float64 if bench.bound_dtype == "float64" else tf.float32
+
+    def change(call: Any) -> Any:
+        return call.run([tf.cast(edits.tensor(call.inputs[0]), wide), *call.inputs[1:]])
+
+    return change
 
 
 def _joined(bench: Bench, site: Site) -> Iterator[Hypothesis]:
@@ -190,12 +211,24 @@ def axes(bench: Bench) -> Iterator[Hypothesis]:
                 cause = "axis-order" if name.startswith(("transpose", "adj")) else "switch"
                 facts = {"switch": name, "was": setting, "wanted": not setting}
                 yield at_site(site, change, cause, 1.0, **facts)
+            elif name == "batch_dims" and site.op == "GatherV2":
+                yield from _batched(site, int(setting))
             elif isinstance(setting, float) and name in ("alpha", "epsilon"):
                 yield from _slopes(bench, site, name, setting)
             elif name == "padding" and setting in ("SAME", "VALID", b"SAME", b"VALID"):
                 wanted = "VALID" if setting in ("SAME", b"SAME") else "SAME"
                 change = edits.attribute(name, wanted)
                 yield at_site(site, change, "padding", 1.0, name=name, was=setting, wanted=wanted)
+
+
+def _batched(site: Site, old: int) -> Iterator[Hypothesis]:
+    """Rows that each take their own elements, or all take the same ones."""
+    from parity.backends import tf_edits as edits
+
+    for new in (0, 1, 2):
+        if new != old:
+            facts = {"switch": "batch_dims", "was": old, "wanted": new}
+            yield at_site(site, edits.attribute("batch_dims", new), "switch", 0.9, **facts)
 
 
 def _slopes(bench: Bench, site: Site, name: str, old: float) -> Iterator[Hypothesis]:
@@ -506,11 +539,32 @@ def _clips(bench: Bench) -> dict[str, Callable[[Any], Any]]:
             found[f"clip to [{-bound:g}, {bound:g}]"] = lambda x, b=bound: tf.clip_by_value(
                 x, -b, b
             )
+    for low, high in dict.fromkeys(_both_bounds(bench)):
+        found[f"clip to [{low:g}, {high:g}]"] = lambda x, a=low, b=high: tf.clip_by_value(x, a, b)
     return found
 
 
-def given_raw(bench: Bench) -> Iterator[Hypothesis]:
+def _both_bounds(bench: Bench) -> Iterator[tuple[float, float]]:
+    """The bounds of torch's clips."""
+    for value in bench.theirs:
+        numbers: list[float] = list(getattr(value.call, "numbers", ()))
+        if value.op in ("clamp", "clamp_", "hardtanh") and len(numbers) >= 2:
+            low, high = float(numbers[-2]), float(numbers[-1])
+            if np.isfinite([low, high]).all() and low < high:
+                yield low, high
+
+
+def known_raw(bench: Bench) -> Iterator[Hypothesis]:
     """A function that torch applies to an input, and the tf side does not."""
+    yield from (h for there, h in _given_raw(bench) if there)
+
+
+def given_raw(bench: Bench) -> Iterator[Hypothesis]:
+    """The same, where torch does not have the result among its intermediates."""
+    yield from [h for there, h in _given_raw(bench) if not there][:_MOST_UNSEEN]
+
+
+def _given_raw(bench: Bench) -> list[tuple[bool, Hypothesis]]:
     from parity.backends import tf_edits as edits
 
     functions = {**edits.UNARY, **_clips(bench)}
@@ -526,13 +580,11 @@ def given_raw(bench: Bench) -> Iterator[Hypothesis]:
 
             facts = {"operation": label, "input": name}
             change = Change(inputs=(applied,))
-            hypothesis = Hypothesis(missing(label), change, facts, None, 1.4)
+            hypothesis = Hypothesis(missing(label), change, facts, None, 1.4, values_only=True)
             if label.startswith(("clip above", "clip below")):
                 hypothesis = replace(hypothesis, rank=1.35)
             options.append((known(bench, function, held), hypothesis))
-    options.sort(key=lambda pair: not pair[0])
-    yield from (h for known, h in options if known)
-    yield from [h for known, h in options if not known][:_MOST_UNSEEN]
+    return options
 
 
 def known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> bool:

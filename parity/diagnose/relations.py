@@ -233,6 +233,22 @@ def _sources(bench: Bench) -> Iterator[tuple[str, np.ndarray]]:
         yield value.source or value.op, value.array.astype(np.float64)
 
 
+def counted(bench: Bench) -> Iterator[Direct]:
+    """Integers that are counted from another number."""
+    name = bench.first
+    if name is None or name not in bench.tf:
+        return
+    a, b = bench.torch[name], bench.tf[name]
+    if a.shape != b.shape or a.size < 2 or any(x.dtype.kind not in "iu" for x in (a, b)):
+        return
+    apart = np.unique(b.astype(np.int64) - a.astype(np.int64))
+    if apart.size == 1:
+        more = int(apart[0])
+        facts = {"was": f"numbers that are {abs(more)} {'higher' if more > 0 else 'lower'}",
+                 "wanted": f"{-more:+d}"}  # fmt: skip
+        yield Direct("off-by-one", facts, 0.0, 0.4)
+
+
 def missing(bench: Bench) -> Iterator[Direct]:
     """Torch's entry is tf's plus, minus or times a value that only torch computes."""
     name = bench.first

@@ -168,6 +168,8 @@ def _order_cause(bench: Bench, inner: Site, outer: Site) -> str:
             a is not None and a.size > 1 and set(np.unique(a)) <= {0.0, 1.0} for a in arrays
         )
 
+    if {inner.op, outer.op} == {"Sum", "Sqrt"}:
+        return "norm-kind"  # a sum of roots of squares is that of absolute values
     sums = ("AddV2", "Sub")
     if masks(outer) and inner.op in sums:
         return "mask-extra"
@@ -223,7 +225,7 @@ def replaced(bench: Bench) -> Iterator[Hypothesis]:
         values = bench.sites[site]
         if not floating(bench, site) or site.op in _SILENT:
             continue
-        for run in _runs(bench, values):
+        for run in runs_for(bench, values):
             pairs += 1
             if pairs > _MOST_PAIRS:
                 return
@@ -237,6 +239,8 @@ def replaced(bench: Bench) -> Iterator[Hypothesis]:
                 "torch_line": f"{run[0].place}: {run[0].source}",
                 **_relation(bench, values, run),
             }
+            if len(facts) == 1 and _whole(bench, run[0]):
+                continue  # the result in the place of the result says nothing
             cause = "missing-term" if "term" in facts else "other-computation"
             if "factor_of" in facts:
                 cause = "missing-factor"
@@ -245,7 +249,19 @@ def replaced(bench: Bench) -> Iterator[Hypothesis]:
             yield Hypothesis(cause, change_, facts, site, rank, bound=True)
 
 
-def _runs(bench: Bench, values: list[Value]) -> Iterator[list[Value]]:
+def _whole(bench: Bench, value: Value) -> bool:
+    """Whether a value is all that is compared at the first difference."""
+    name = bench.first
+    wanted = bench.torch[name] if name is not None and name in bench.torch else None
+    if wanted is None or wanted.size != value.array.size:
+        return False
+    a, b = wanted.astype(np.float64).reshape(-1), value.array.astype(np.float64).reshape(-1)
+    bound = explained_bound(bench.bound_dtype, float(np.abs(a).max(initial=0.0)))
+    with np.errstate(invalid="ignore"):
+        return bool(np.all((np.abs(a - b) <= bound) | (a == b)))
+
+
+def runs_for(bench: Bench, values: list[Value]) -> Iterator[list[Value]]:
     """Values of torch that could stand for those of a site: one for one, or a loop for a loop."""
     shape, count = values[0].array.shape, len(values)
     fitting: dict[Any, list[Value]] = {}

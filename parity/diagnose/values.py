@@ -205,13 +205,17 @@ def constant_cause(meaning: Meaning, name: str, old: float) -> str:
     for words, cause in _WORDS:
         if any(part in word for part in words):
             return cause
-    if meaning.kind == "two":
+    if meaning.kind == "two" and abs(old) in _FACTORS:
         return "factor-two"
     if meaning.kind == "sign":
         return "sign"
-    return "constant"
+    if meaning.kind == "none" and not word:
+        return "extra-term"
+    return "constant-factor" if old == 1.0 else "constant"
 
 
+_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""What these hold may well be a factor; others are numbers of their own."""
 _WORDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("start", "init", "accum"), "initial-value"),
     (("eps",), "epsilon-value"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parity import weights
+from parity import tried, weights
 from parity.backends.base import LayerCall
 from parity.debug import axes, modules, values
 from parity.debug.matching import Match
@@ -79,16 +79,36 @@ class Bench:
             return None
         return output
 
-    def try_run(self, run: Run, given: Sequence[np.ndarray] | None = None) -> float | None:
-        """The error that is left with this way of running; None where it cannot run."""
+    def try_run(
+        self, run: Run, given: Sequence[np.ndarray] | None = None, *, cause: str, what: str = ""
+    ) -> float | None:
+        """The error that is left with this way of running; None where it cannot run.
+
+        Args:
+            cause, what: the hypothesis, for the list of what was tried.
+        """
         output = self.through(run, given)
-        return None if output is None else self.error(output)
+        return self.noted(None if output is None else self.error(output), cause, what)
+
+    def noted(self, after: float | None, cause: str, what: str = "") -> float | None:
+        """The error as it is, once it stands in the list of what was tried."""
+        removes = after is not None and self.explained(after)
+        place = self.match.path
+        tried.note(cause, self.before, after, removes=removes, place=place, what=what)
+        return after
 
     def try_edit(
-        self, edit: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
+        self,
+        edit: Mapping[str, Any],
+        tensors: Mapping[str, np.ndarray] | None = None,
+        *,
+        cause: str,
     ) -> float | None:
         """The error with attributes of the layer changed, and canonical tensors, if given."""
-        return self.try_run(lambda call, given: self.run_edited(call, given, edit, tensors))
+        what = ", ".join(f"{k}={v!r}" for k, v in edit.items()) or ", ".join(tensors or ())
+        return self.try_run(
+            lambda call, given: self.run_edited(call, given, edit, tensors), cause=cause, what=what
+        )
 
     def run_edited(
         self,
@@ -101,9 +121,9 @@ class Bench:
         assert call.rerun is not None
         return call.rerun(clone, given)
 
-    def try_tensors(self, tensors: Mapping[str, np.ndarray]) -> float | None:
+    def try_tensors(self, tensors: Mapping[str, np.ndarray], *, cause: str) -> float | None:
         """The error with some of the tf layer's canonical tensors replaced."""
-        return self.try_edit({}, tensors)
+        return self.try_edit({}, tensors, cause=cause)
 
     def torch_tensors(self) -> dict[str, np.ndarray]:
         """torch's canonical tensors of this layer."""

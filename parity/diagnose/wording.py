@@ -172,13 +172,18 @@ def _optimizer_text(cause: str, facts: Facts) -> str:
     torch, tf = f"torch.optim.{facts['torch_kind']}", f"keras.optimizers.{facts['tf_kind']}"
     if facts["tf_kind"].startswith("the "):
         tf = facts["tf_kind"]
-    special = _OPTIMIZER.get(cause)
+    largest = cause == "epsilon-placement" and facts["torch_kind"] == "Adamax"
+    special = _ADAMAX if largest else _OPTIMIZER.get(cause)
     if special is not None:
         return special.format(torch=torch, tf=tf, a=facts["torch"], b=facts["tf"])
     name = str(facts["setting"]).replace("_", " ")
     return f"{name} is {_value(facts['torch'])} in {torch}, {_value(facts['tf'])} in {tf}"
 
 
+_ADAMAX = (
+    "{torch} adds epsilon to |gradient|, inside of the maximum, {tf} to the maximum itself: they "
+    "part where gradients are small, at equal epsilons too"
+)
 _OPTIMIZER = {
     "epsilon-placement": (
         "{torch} adds epsilon to the root of the corrected average ({a}), {tf} elsewhere ({b}): "
@@ -223,6 +228,10 @@ def _optimizer_fix(cause: str, facts: Facts) -> str:
 
 
 def _mask(facts: Facts, expr: str) -> str:
+    if facts["form"] == "softmax":
+        return (
+            f"torch leaves out of {expr} what the mask ({facts['mask']}) does; the tf side does not"
+        )
     if "other" in facts:
         state = "not set" if facts["form"] == "inverse" else "set"
         return (f"torch takes {facts['other']} in place of {expr} where {facts['mask']} is "
@@ -280,6 +289,12 @@ _TEXT: Mapping[str, Say] = {
     "operation-order": lambda f, e: (
         f"{e} applies {f['first']} before {f['second']}; the other way round it agrees with torch"
     ),
+    "norm-kind": lambda f, e: (
+        f"{e} takes the root of a sum; the sum of the roots, as of absolute values, agrees with "
+        "torch"
+        if "first" in f
+        else _general(f, e)
+    ),
     "straight-through": lambda f, e: (
         f"{e} stops the gradient on the tf side; passed straight through it agrees with torch"
     ),
@@ -292,6 +307,13 @@ _TEXT: Mapping[str, Say] = {
     "extra-term": lambda f, e: f"{e} has a term that torch does not have",
     "mask-extra": lambda f, e: f"{e} is masked on the tf side; without the mask the sides agree",
     "mask-missing": _mask,
+    "mask-polarity": lambda f, e: (
+        f"{f['masking']} keeps what torch leaves out; with the mask {f['mask']} the sides agree"
+    ),
+    "mask-multiplied": lambda f, e: (
+        f"{f['masking']} sets scores to zero; with minus infinity where the mask ({f['mask']}) is "
+        "not set the sides agree"
+    ),
     "mask-other": lambda f, e: (
         f"{e} uses another mask than torch: with {f['form']} of {f['mask']} the sides agree"
     ),

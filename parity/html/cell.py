@@ -29,7 +29,7 @@ _TABLE = "border-collapse:collapse;font-size:90%;color:inherit;background:transp
 
 def report_cell(report: Report) -> str:
     """Verdict, first difference, causes, and the entries that differ."""
-    from parity.message import cause_text, first_difference, problem_text
+    from parity.message import cause_lines, first_difference, problem_text
 
     word = str(report.verdict)
     style = f"color:{_COLOURS[word]};font-weight:bold"
@@ -38,7 +38,7 @@ def report_cell(report: Report) -> str:
     if report.first_divergence is not None:
         lines += first_difference(report, report.first_divergence)
     lines += [problem_text(problem) for problem in report.problems[:ROWS]]
-    lines += [cause_text(cause) for cause in report.causes]
+    lines += [line for cause in report.causes for line in cause_lines(cause)]
     text = "".join(f"<div>{escape(line.strip())}</div>" for line in lines)
     rows = [
         [

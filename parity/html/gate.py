@@ -25,5 +25,6 @@ def gate_page(result: GateResult, report: Mapping[str, Any]) -> str:
         [],
         report["environment"],
         checks=suite_rows(report["checks"]),
+        passed=result.passed,
         totals=[("gate", "passed" if result.passed else "failed"), *facts],
     )

@@ -21,9 +21,11 @@ def suite_page(results: Results, shown: Sequence[Mapping[str, Any]]) -> str:
     """
     totals = results.totals()
     bad = totals["diverge"] + totals["latent"] + totals["invalid"]
-    verdict = f"{bad} of {totals['checks']:,} checks failed" if bad else (
-        f"{totals['checks']:,} checks passed" if totals["checks"] else "no check ran"
-    )  # fmt: skip
+    raised = len(results.errors)
+    verdict = f"{totals['checks']:,} checks passed" if totals["checks"] else "no check ran"
+    if bad or raised:
+        said = [f"{bad} of {totals['checks']:,} checks failed"] if bad else []
+        verdict = ", ".join([*said, *([f"{raised} raised"] if raised else [])])
     facts = [(name.replace("_", " "), f"{count:,}") for name, count in totals.items() if count]
     facts += [("raised", f"{name}: {text}") for name, text in sorted(results.errors.items())]
     cut = len(shown) - FULL
@@ -35,13 +37,14 @@ def suite_page(results: Results, shown: Sequence[Mapping[str, Any]]) -> str:
         environment(),
         checks=suite_rows(results.checks),
         totals=facts,
+        passed=None if not (totals["checks"] or raised) else not (bad or raised),
     )
 
 
 def _restored(value: Any) -> Any:
     """JSON spells infinity and NaN as strings; where a number belongs they become numbers again."""
-    numbers = {"headroom", "max_abs", "max_rel", "max_ulp", "allowed", "max_abs64", "before",
-               "after", "propagated32", "propagated64", "local32", "local64"}  # fmt: skip
+    numbers = {"headroom", "gradient", "max_abs", "max_rel", "max_ulp", "allowed", "max_abs64",
+               "before", "after", "propagated32", "propagated64", "local32", "local64"}  # fmt: skip
     if isinstance(value, Mapping):
         return {
             k: float(v) if k in numbers and isinstance(v, str) else _restored(v)

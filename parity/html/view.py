@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parity import message, message_layers
+from parity.html.layers import ERRORS, NAME, layer_rows, owner, tree
 from parity.report import Entry, Report
 from parity.verdict import Verdict
 
 DETAILED = 1200
 """Entries whose histograms a page carries; differing ones come first."""
-
-NAME = 300
-"""Characters of a name that a page shows; the middle of a longer one goes."""
 
 SYMBOLS: Mapping[str, str] = {
     "agree": "✓",
@@ -36,6 +34,11 @@ LEVELS: Sequence[tuple[float, str, str]] = (
 """Share of the tolerance that was used -> symbol, meaning; the index is the colour."""
 
 
+def safe(text: str) -> str:
+    """A text from anywhere, harmless and not too long; it is escaped where it is shown."""
+    return message.cut(message.printable(text), NAME)
+
+
 def level(headroom: float, structural: bool = False) -> int:
     """Which of :data:`LEVELS` a share of the tolerance falls into."""
     if structural or math.isnan(headroom):
@@ -49,7 +52,8 @@ def report_view(report: Report) -> dict[str, Any]:
     wide = {e.name: e for e in report.evidence.entries} if report.evidence else {}
     kept = _detailed(report.entries)
     entries = [_entry(i, e, wide.get(e.name), e.name in kept) for i, e in enumerate(report.entries)]
-    layers = _layers(report, {row["name"]: row for row in entries})
+    tried = _tried(report)
+    layers = layer_rows(report.subject, {row["name"]: row for row in entries})
     return {
         "id": _title(report),
         "verdict": str(report.verdict),
@@ -58,15 +62,18 @@ def report_view(report: Report) -> dict[str, Any]:
         "passed": report.passed,
         "subject": _subject(report),
         "sides": list(report.sides),
-        "first": None if first is None else _first(report, first),
+        "first": None if first is None else _first(report, first, layers),
         "first_index": None if first is None else report.entries.index(first),
         "problems": [message.problem_text(p) for p in report.problems],
         "causes": [_cause(c) for c in report.causes],
         "notes": [
             *filter(None, [message.unexplained(report)]),
-            *(message.printable(n) for n in message_layers.notes(report.subject)),
+            *(message.printable(n) for n in message_layers.notes(report.subject, report.causes)),
         ],
-        "layers": layers,
+        "layers": tree(layers),
+        "pairs": len([r for r in layers if r["torch"] and r["tf"]]),
+        "tried": tried,
+        "panels": _panels(report, layers, entries, tried),
         "entries": entries,
         "points": _points(report, layers, entries),
         "values": report.values_compared,
@@ -143,58 +150,16 @@ def _entry(index: int, entry: Entry, wide: Entry | None, detailed: bool) -> dict
     }
 
 
-def _layers(report: Report, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Paired layers in execution order; errors from the table where there is one."""
-    subject = report.subject
-    told = {(row["torch"], row["tf"]): row for row in subject.get("table") or ()}
-    narrow = {(row["torch"], row["tf"]): row for row in subject.get("table32") or ()}
-    rows = []
-    for pair in subject.get("layers") or ():
-        key = (pair["torch"], pair["tf"])
-        row, row32 = told.get(key, {}), narrow.get(key, {})
-        entry = entries.get(message.printable(f"forward/{pair['torch']}/output"))
-        rows.append(
-            {
-                "torch": message.printable(pair["torch"]),
-                "tf": message.printable(pair["tf"]),
-                "kind": message.printable(str(pair["kind"])),
-                "propagated32": entry["max_abs"] if entry else None,
-                "propagated64": entry["max_abs64"] if entry else None,
-                "local32": row32.get("local"),
-                "local64": row.get("local"),
-                "verdict": _layer_verdict(row, entry),
-                "level": _layer_level(row, entry),
-                "index": entry["index"] if entry else None,
-                "where": {
-                    k: message.printable(str(v)) for k, v in (row.get("where") or {}).items()
-                },
-            }
-        )
-    return rows
-
-
-def _layer_verdict(row: Mapping[str, Any], entry: Mapping[str, Any] | None) -> str:
-    """A layer that only hands on what came in is not at fault."""
-    known = {"differs": "differs here", "input": "input differs", "float32": "float32 inside"}
-    if row.get("verdict") in known:
-        return known[row["verdict"]]
-    return "handed on" if entry and entry["level"] > 1 else ""
-
-
-def _layer_level(row: Mapping[str, Any], entry: Mapping[str, Any] | None) -> int:
-    if row.get("verdict") in ("differs", "input"):
-        return max(2, entry["level"] if entry else 2)
-    return int(entry["level"]) if entry else 0
-
-
 def _points(
     report: Report, layers: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Error against depth: of the layers, else of the entries in execution order."""
     if layers:
-        keys = ("propagated32", "propagated64", "local32", "local64")
+        keys = ERRORS
         return [
-            {"name": r["torch"], "index": r["index"], **{k: r[k] for k in keys}} for r in layers
+            {"name": r["torch"], "index": r["index"], **{k: r[k] for k in keys}}
+            for r in layers
+            if r["torch"] and r["tf"]
         ]
     wide = all("float64" in row["dtype"] for row in entries if "float" in row["dtype"])
     main = "propagated64" if wide and report.evidence is None else "propagated32"
@@ -210,13 +175,18 @@ def _points(
     ]
 
 
-def _first(report: Report, entry: Entry) -> dict[str, Any]:
+def _first(report: Report, entry: Entry, layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     lines = message.first_difference(report, entry)
+    known = {r["torch"]: r["where"] for r in layers if r["torch"]}
+    code = known.get(owner(message.printable(entry.name), known)) or {}
     return {
         "name": message.cut(message.printable(entry.name), NAME),
-        "lines": [" ".join(line.split()) for line in lines[1:]],
+        "lines": [" · ".join(line.strip().split("   ")) for line in lines[1:]],
         "place": message.place_text(report, entry),
-        "source": [" ".join(line.split()) for line in message.source_lines(report, entry)],
+        "source": [
+            *(" ".join(line.split()) for line in message.source_lines(report, entry)),
+            *(f"{side} is in {line}" for side, line in code.items()),
+        ],
     }
 
 
@@ -229,12 +199,52 @@ def _cause(cause: Mapping[str, Any]) -> dict[str, Any]:
     others = [
         a.get("cause", a) if isinstance(a, Mapping) else a for a in cause.get("alternatives", ())
     ]
+    if "docs" in text:
+        text["docs"] = message.more(text["docs"])
     return {
         **text,
         "before": cause.get("before"),
         "after": cause.get("after"),
         "alternatives": [message.printable(str(a)) for a in others],
     }
+
+
+def _tried(report: Report) -> list[dict[str, Any]]:
+    """The hypotheses that were tried, the best first."""
+    words = ("cause", "place", "what")
+    return [
+        {**row, **{k: message.cut(message.printable(str(row[k])), NAME) for k in words}}
+        for row in report.subject.get("tried") or ()
+    ]
+
+
+def _panels(
+    report: Report,
+    layers: Sequence[Mapping[str, Any]],
+    entries: Sequence[Mapping[str, Any]],
+    tried: Sequence[Mapping[str, Any]],
+) -> dict[str, dict[str, Any]]:
+    """For entries with code or hypotheses of their own: source lines, and rows of ``tried``."""
+    known = {r["torch"]: r["where"] for r in layers if r["torch"]}
+    places: dict[str, list[int]] = {}
+    for number, row in enumerate(tried):
+        places.setdefault(row["place"], []).append(number)
+    panels: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        layer = owner(entry["name"], known)
+        found = {"source": known.get(layer) or {}, "tried": places.get(layer, []) if layer else []}
+        if found["source"] or found["tried"]:
+            panels[str(entry["index"])] = found
+    first = report.first_divergence
+    if first is not None and not known:  # a function: all that was tried is about its result
+        lines = {s: report.subject.get(f"{s}_line") for s in ("torch", "tf")}
+        lines = {s: lines.get(s) or at for s, at in (report.subject.get("source") or lines).items()}
+        said = {s: message.printable(str(line)) for s, line in lines.items() if line}
+        panels[str(report.entries.index(first))] = {
+            "source": said,
+            "tried": list(range(len(tried))),
+        }
+    return panels
 
 
 def _evidence(report: Report) -> str:
@@ -244,7 +254,7 @@ def _evidence(report: Report) -> str:
     if evidence.verdict is Verdict.DIVERGE and evidence.worst and evidence.worst.structural:
         return "float64: diverge, in structure"
     error = f"worst error {evidence.worst.max_abs:.2g}" if evidence.worst else "nothing compared"
-    return f"float64: {evidence.verdict} ({error})"
+    return f"float64{message.sampled(evidence)}: {evidence.verdict} ({error})"
 
 
 def _subject(report: Report) -> list[tuple[str, str]]:
@@ -284,3 +294,47 @@ def suite_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _as_float(value: Any) -> float:
     """Rows come through JSON, where infinity is a string."""
     return math.nan if value is None else float(value)
+
+
+Row = tuple[int, int, str, Sequence[Any]]
+"""Of a table of the page: level, whether it agrees, its structure if that differs, the cells."""
+
+
+def table_rows(entries: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """The table of entries, small: there may be thousands."""
+    return [
+        (
+            row["level"],
+            int(row["agrees"]),
+            f"{row['problem']}: {row['structure']}" if row["structure"] else "",
+            (
+                row["index"], row["name"], row["pair"], _plain(row["headroom"]),
+                _plain(row["max_abs"]), _plain(row["max_abs64"]), _plain(row["max_rel"]),
+                (row["over"], row["size"]), row["shape"],
+            ),
+        )
+        for row in entries
+    ]  # fmt: skip
+
+
+def suite_table(checks: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """The same of the checks of a run."""
+    return [
+        (
+            row["level"],
+            int(row["verdict"] == "agree"),
+            "",
+            (
+                row["index"], row["id"], row["verdict"], _plain(row["headroom"]),
+                _plain(row["max_abs"]), row["values"], row["first"],
+            ),
+        )
+        for row in checks
+    ]  # fmt: skip
+
+
+def _plain(value: float | None) -> float | str | None:
+    """Six digits; what JSON lacks is a string."""
+    if value is None or math.isnan(value):
+        return None
+    return float(f"{value:.6g}") if math.isfinite(value) else str(value)

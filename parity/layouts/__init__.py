@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from parity.backends.base import Slot, first_present
+from parity.copies import fresh
 from parity.layouts import attention, convolution, plain, recurrent
 from parity.layouts.base import LayerLayout, Native, TensorLayout, permuted
 
@@ -123,11 +124,14 @@ def layer_slots(framework: str, path: str, layer: Any, own: Mapping[str, Native]
 def _slot(
     path: str, kind: str, layer: Any, tensor: TensorLayout, natives: tuple[Native, ...]
 ) -> Slot:
+    def look() -> np.ndarray:
+        return tensor.read(layer, *(native.look() for native in natives))
+
     def get() -> np.ndarray:
-        return tensor.read(layer, *(native.get() for native in natives))
+        return fresh(look())
 
     def put(array: np.ndarray) -> None:
-        new = tensor.write(layer, array, *(native.get() for native in natives))
+        new = tensor.write(layer, array, *(native.look() for native in natives))
         for native, value in zip(natives, new, strict=True):
             native.set(value)
 
@@ -135,15 +139,15 @@ def _slot(
         if first_present(gradients) is None:
             return None
         filled = [
-            np.zeros_like(native.get()) if g is None else g
+            np.zeros_like(native.look()) if g is None else g
             for g, native in zip(gradients, natives, strict=True)
         ]
         return (tensor.gradient or tensor.read)(layer, *filled)
 
     trainable = all(native.trainable for native in natives)
     handles = tuple(native.handle for native in natives)
-    shape = _shape(layer, tensor, handles, get)
-    return Slot(path, kind, shape, trainable, get, put, handles, gradient)
+    shape = _shape(layer, tensor, handles, look)
+    return Slot(path, kind, shape, trainable, get, put, handles, gradient, look)
 
 
 _SHAPES: dict[Any, tuple[int, ...]] = {}

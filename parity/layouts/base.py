@@ -20,6 +20,8 @@ class Native:
     trainable: bool
     get: Callable[[], np.ndarray]
     set: Callable[[np.ndarray], None]
+    look: Callable[[], np.ndarray]
+    """The values without a copy where that can be: to be read at once, and not written to."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,8 @@ def permuted(
     return TensorLayout(
         name,
         (native,),
-        lambda _, a: np.ascontiguousarray(a.transpose(axes)),
-        lambda _, a, __: (np.ascontiguousarray(a.transpose(back)),),
+        lambda _, a: a.transpose(axes),
+        lambda _, a, __: (a.transpose(back),),
         kind=kind,
     )
 

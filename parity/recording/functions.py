@@ -15,6 +15,7 @@ from parity.debug.subjects import Subject
 from parity.errors import InvalidInput
 from parity.recording.layers import RecordedElsewhere
 from parity.recording.seen import Seen, get_seen, put_seen
+from parity.recording.trees import Book
 from parity.trace import Trace
 
 RUNS = ("float32", "float64", "given")
@@ -23,7 +24,7 @@ RUNS = ("float32", "float64", "given")
 def record_function(
     subject: Subject,
     arrays: Mapping[str, np.ndarray],
-    trace: Trace,
+    trace: Book,
     *,
     seed: int,
     prefer: str | None = None,
@@ -77,7 +78,7 @@ def seen_by(caller: Caller, inputs: Mapping[str, np.ndarray], dtype: str) -> Any
 
 
 def _for_hypotheses(
-    caller: Caller, arrays: Mapping[str, np.ndarray], dtype: str, trace: Trace
+    caller: Caller, arrays: Mapping[str, np.ndarray], dtype: str, trace: Book
 ) -> dict[str, Any]:
     """What the search for a cause asks of torch: its operations, and one more set of inputs."""
     if caller.side != "torch":
@@ -102,7 +103,7 @@ def _owner(subject: Subject) -> str:
     return str(getattr(named, "__module__", ""))
 
 
-def _put(trace: Trace, dtype: str, outcome: Outcome) -> dict[str, Any]:
+def _put(trace: Book, dtype: str, outcome: Outcome) -> dict[str, Any]:
     for name, value in outcome.trace.items():
         trace.add(f"{dtype}/{name}", value)
     return {

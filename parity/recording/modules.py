@@ -271,6 +271,24 @@ def module_from(
         raise InvalidInput(f"this recording of a module is not complete ({error!r})") from None
 
 
+def module_of(trace: Trace, side: str, *, training: bool) -> RecordedModule:
+    """The module that :func:`parity.recording.whole_modules.record_whole_module` wrote.
+
+    Raises:
+        KeyError, TypeError: the metadata lack a part of it.
+    """
+    layers = trace.meta["runs"]["float32"]["weights"]["layers"]
+    natives = {path: facts["natives"] for path, facts in layers.items()}
+    runs = {
+        dtype: module_from(trace, run, side, dtype, training=training, natives=natives)
+        for dtype, run in trace.meta["runs"].items()
+    }
+    narrow = runs["float32"]
+    narrow.order = tuple(trace.meta["order"])
+    narrow.wide, narrow.reason = runs.get("float64"), str(trace.meta.get("no_float64", ""))
+    return narrow
+
+
 def _slot_from(
     trace: Trace,
     facts: Mapping[str, Any],

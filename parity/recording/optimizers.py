@@ -10,6 +10,7 @@ import numpy as np
 from parity.debug.subjects import Subject
 from parity.errors import InvalidInput
 from parity.recording.seen import SeenStep, get_steps, put_steps
+from parity.recording.trees import Book
 from parity.trace import Trace
 
 DTYPES = ("float32", "float64")
@@ -18,7 +19,7 @@ DTYPES = ("float32", "float64")
 def record_optimizer(
     subject: Subject,
     parameters: Mapping[str, np.ndarray] | None,
-    trace: Trace,
+    trace: Book,
     *,
     steps: int,
     seed: int,
@@ -35,7 +36,8 @@ def record_optimizer(
     for name, value in start.items():
         trace.add(f"start/{name}", value)
     for index, step in enumerate(gradients):
-        trace.extend(step, scope=f"gradients/{index}")
+        for name, value in step.items():
+            trace.add(f"gradients/{index}/{name}", value)
     runs: dict[str, Any] = {}
     for dtype in DTYPES:
         own, taken = optimizers.run_side(subject, start, gradients, dtype)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from parity.debug.subjects import Subject
-from parity.errors import InvalidInput
+from parity.errors import InvalidInput, ParityError
 from parity.recording.subjects import VERSION
-from parity.trace import Trace
+from parity.trace import Trace, open_trace
 
 SUFFIX = ".trace"
 
@@ -42,8 +42,9 @@ class Recording:
         return bool(self.trace.meta["options"]["training"])
 
     @property
-    def steps(self) -> int:
-        return int(self.trace.meta["options"]["steps"])
+    def steps(self) -> int | None:
+        steps = self.trace.meta["options"]["steps"]
+        return None if steps is None else int(steps)
 
     @property
     def seed(self) -> int:
@@ -62,6 +63,11 @@ class Recording:
             InvalidInput: they are not.
         """
         own = self.inputs
+        if own is None and given:
+            raise InvalidInput(
+                f"{self.label} was recorded without inputs: what it drew is in it; leave "
+                f"{', '.join(given)} out"
+            )
         if given is None or own is None:
             return own
         if list(given) != list(own):
@@ -103,6 +109,8 @@ def agreed(
         other.agreed_inputs(first.inputs)
     if options["training"] and not first.training:
         raise InvalidInput(f"{first.label} was recorded in evaluation mode; leave --train out")
+    if options["steps"] is not None and options["steps"] != first.steps:
+        raise InvalidInput(f"{first.label} was recorded with other steps; leave --steps out")
     options |= {"training": first.training, "seed": first.seed, "steps": first.steps}
     own = {side: recording.agreed_inputs(None if given is None else given[side])
            for side, recording in recordings.items()}  # fmt: skip
@@ -130,8 +138,15 @@ def read_recording(path: str | Path) -> Recording:
     Raises:
         InvalidInput: the file is missing, damaged, or holds something else.
     """
-    trace = Trace.load(path)
-    label, meta = str(path), trace.meta
+    label = str(path)
+    with open_trace(path) as reader:
+        if reader.detail != "full":
+            raise InvalidInput(
+                f"{label}: holds statistics in the place of values (--detail {reader.detail}); "
+                "record with --detail full to check against it, or use parity compare"
+            )
+        trace = reader.in_memory()
+    meta = trace.meta
     if not isinstance(meta.get("recording"), int):
         raise InvalidInput(
             f"{label}: a trace, but not a recording of a subject; write one with parity record, "
@@ -148,7 +163,9 @@ def read_recording(path: str | Path) -> Recording:
     try:
         side, kind = str(meta["subject"]["side"]), str(meta["kind"])
         value = _stand_in(trace, side, kind)
-    except (KeyError, TypeError) as error:
+    except ParityError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InvalidInput(f"{label}: its metadata are not complete ({error!r})") from None
     subject = Subject(label, side, kind, value)
     return Recording(label, trace, subject)
@@ -158,19 +175,17 @@ def _stand_in(trace: Trace, side: str, kind: str) -> Any:
     if side not in ("torch", "tf"):
         raise KeyError(f"side {side!r}")
     if kind == "module" and "runs" in trace.meta:
-        from parity.recording.modules import module_from
+        from parity.recording.modules import module_of
 
-        training = bool(trace.meta["options"]["training"])
-        layers = trace.meta["runs"]["float32"]["weights"]["layers"]
-        natives = {path: facts["natives"] for path, facts in layers.items()}
-        runs = {
-            dtype: module_from(trace, run, side, dtype, training=training, natives=natives)
-            for dtype, run in trace.meta["runs"].items()
-        }
-        narrow = runs["float32"]
-        narrow.order = tuple(trace.meta["order"])
-        narrow.wide, narrow.reason = runs.get("float64"), str(trace.meta.get("no_float64", ""))
-        return narrow
+        return module_of(trace, side, training=bool(trace.meta["options"]["training"]))
+    if kind == "environment":
+        from parity.recording.environments import RecordedEnvironment
+
+        return RecordedEnvironment(trace)
+    if kind == "agent":
+        from parity.recording.agents import RecordedAgent
+
+        return RecordedAgent(trace)
     if kind == "optimizer":
         from parity.recording.optimizers import RecordedOptimizer
 
@@ -180,13 +195,12 @@ def _stand_in(trace: Trace, side: str, kind: str) -> Any:
     return RecordedFunction(trace)
 
 
-def partner_of(path: str | Path, own: Subject) -> Recording:
-    """The recording of the other side of a pair.
+def require_partner(found: Recording, own: Subject) -> None:
+    """Refuse a recording that is not of the other side of a pair.
 
     Raises:
         InvalidInput: it is of the same framework, or of another kind.
     """
-    found = read_recording(path)
     if found.subject.side == own.side:
         raise InvalidInput(
             f"{found.label} and {own.label} are both {own.side}: "
@@ -197,4 +211,3 @@ def partner_of(path: str | Path, own: Subject) -> Recording:
             f"{found.label} is a {found.subject.kind} and {own.label} is a {own.kind}: "
             "give two of the same kind"
         )
-    return found

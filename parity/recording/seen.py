@@ -48,7 +48,7 @@ class SeenCall:
     output: list[np.ndarray]
     numbers: list[float]
     backward: bool
-    inputs: list[int] = field(default_factory=list)
+    inputs: list[int] | None = None
 
 
 @dataclass

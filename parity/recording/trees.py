@@ -22,6 +22,24 @@ class Sink(Protocol):
         """Append one entry."""
 
 
+class Book(Sink, Protocol):
+    """A sink with metadata, which may be changed until it is closed."""
+
+    meta: dict[str, Any]
+
+
+class Scoped:
+    """A part of a book: its entries stand below a scope, its metadata are its own."""
+
+    def __init__(self, sink: Sink, scope: str) -> None:
+        self._sink, self._scope = sink, scope
+        self.meta: dict[str, Any] = {}
+
+    def add(self, name: str, value: Any) -> None:
+        """Append one entry below the scope."""
+        self._sink.add(join(self._scope, name), value)
+
+
 def put(sink: Sink, name: str, tree: Any) -> Any:
     """Write the arrays of a tree below ``name``; returns its structure as JSON.
 
@@ -66,3 +84,23 @@ def get(trace: Trace, tree: Any) -> Any:
 def below(name: str, count: int, index: int) -> str:
     """The entry of one of several arrays; of a single one the name itself."""
     return name if count == 1 else join(name, str(index))
+
+
+def as_kept(tree: Any) -> Any:
+    """A tree of numbers whose leaves are arrays, which keep their dtype in the file."""
+    if isinstance(tree, Mapping):
+        return {name: as_kept(value) for name, value in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        items = [as_kept(value) for value in tree]
+        return items if isinstance(tree, list) else tuple(items)
+    return np.asarray(tree)
+
+
+def as_action(tree: Any) -> Any:
+    """What :func:`as_kept` was given: numbers are NumPy scalars, not arrays without axes."""
+    if isinstance(tree, Mapping):
+        return {name: as_action(value) for name, value in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        items = [as_action(value) for value in tree]
+        return items if isinstance(tree, list) else tuple(items)
+    return tree[()]

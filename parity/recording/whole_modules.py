@@ -8,22 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from parity import progress
 from parity.backends import get_backend
 from parity.checks import Cotangents
 from parity.debug import modules
+from parity.debug import wide as float64
 from parity.debug.inputs import bind
-from parity.debug.module_check import _copy, _first_record, _plan, _twins, _widen
+from parity.debug.module_check import _copy, _first_record, _plan
 from parity.debug.precision import Twin, keras_twin, torch_twin
 from parity.debug.subjects import Subject, describe
 from parity.errors import InvalidInput, ParityError
 from parity.recording.modules import put_record, put_weights, state_of
-from parity.trace import Trace
+from parity.recording.trees import Book
 
 
 def record_whole_module(
     subject: Subject,
     arrays: Mapping[str, np.ndarray],
-    trace: Trace,
+    trace: Book,
     options: Mapping[str, Any],
     partner: Any = None,
 ) -> None:
@@ -45,7 +47,8 @@ def record_whole_module(
     if twin.module is None:
         trace.meta["no_float64"] = twin.reason
         return
-    runs["float64"] = _run(subject, twin.module, given, "float64", trace, options, weigh)
+    with progress.work(len(runs["float32"]["run"]["calls"]), "layers"):
+        runs["float64"] = _run(subject, twin.module, given, "float64", trace, options, weigh)
 
 
 def _names_in_order(subject: Subject, arrays: Mapping[str, np.ndarray]) -> list[str]:
@@ -63,14 +66,14 @@ def _like(
     subjects: Mapping[str, Subject] = {name: pair[name] for name in modules.SIDES}
     given = dict.fromkeys(modules.SIDES, arrays)
     with _untouched(subject.value, side, bool(options["training"])):
-        subjects, first = _first_record(subjects, given, options["seed"])
+        subjects, first = _first_record(subjects, given, options["seed"], backward=False)
     matching = first.match(None)
     plan = _plan(matching, first.modules)
     _copy(plan, first.modules)
-    twins = _twins(subjects, first.inputs)
+    twins = float64.twins(subjects, first.inputs)
     wide = {name: twin.module for name, twin in twins.items()}
     if None not in wide.values():
-        _widen(plan, first.modules, wide, exact=True)
+        float64.widen(plan, first.modules, wide, exact=True)
     weigh = modules.cotangents(options["seed"])
     theirs = partner.subject.value.record
     turn = modules._ordered if side == "tf" else modules._ordered_back
@@ -101,7 +104,7 @@ def _run(
     module: Any,
     given: Sequence[np.ndarray],
     dtype: str,
-    trace: Trace,
+    trace: Book,
     options: Mapping[str, Any],
     weigh: Cotangents,
 ) -> dict[str, Any]:

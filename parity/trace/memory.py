@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parity.backends import to_numpy
+from parity.copies import fresh
 from parity.errors import InvalidInput
 from parity.trace.names import SEPARATOR, flatten, join
 
@@ -49,12 +50,18 @@ class Trace:
             trace.add(name, value)
         return trace
 
-    def add(self, name: str, value: Any) -> None:
-        """Append one entry. A name can be used once: recording twice is a bug of the recorder."""
+    def add(self, name: str, value: Any, *, copy: bool = True) -> None:
+        """Append one entry. A name can be used once: recording twice is a bug of the recorder.
+
+        Args:
+            copy: False for an array that nobody will write to: it is kept as it is.
+        """
         if name in self._entries:
             raise InvalidInput(f"{self.side or 'trace'}: entry {name!r} recorded twice")
         array = as_entry(name, value, self.side)
-        self._entries[name] = np.array(array, dtype=native(array), copy=True)
+        dtype = native(array)
+        kept = array if array.dtype == dtype else array.astype(dtype)
+        self._entries[name] = fresh(kept) if copy else kept
 
     def extend(self, entries: Mapping[str, Any], *, scope: str = "") -> None:
         """Append several entries, each under ``scope/``."""
@@ -128,7 +135,11 @@ class Trace:
         from parity.trace.reader import open_trace
 
         with open_trace(path) as reader:
-            return cls._filled(dict(reader.items()), reader.side, reader.meta)
+            return reader.in_memory()
+
+    def in_memory(self) -> Trace:
+        """The same trace with every value read."""
+        return Trace._filled(dict(self.items()), self.side, self.meta)
 
     @classmethod
     def read_safetensors(cls, path: str | os.PathLike[str]) -> Trace:
@@ -140,7 +151,7 @@ class Trace:
         from parity.trace.reader import open_arrays
 
         with open_arrays(path) as reader:
-            return cls._filled(dict(reader.items()), reader.side, reader.meta)
+            return reader.in_memory()
 
     @classmethod
     def _filled(cls, entries: dict[str, np.ndarray], side: str, meta: Mapping[str, Any]) -> Trace:

@@ -119,7 +119,7 @@ class TraceReader(Trace):
     def __len__(self) -> int:
         return len(self._stored)
 
-    def add(self, name: str, value: Any) -> None:
+    def add(self, name: str, value: Any, *, copy: bool = True) -> None:
         raise InvalidInput(f"{self.path}: a trace that is read cannot be added to")
 
     def close(self) -> None:

@@ -48,6 +48,8 @@ class TraceWriter:
         against: for ``first``: the other side's trace. Each entry is compared as it arrives, within
             the default tolerance of its dtype; the first that differs is the centre.
 
+    With ``first`` the metadata get ``first_difference``: the entry at the centre, or None.
+
     Raises:
         InvalidInput: an unknown detail, or ``first`` without a way to know what is first.
     """
@@ -72,6 +74,7 @@ class TraceWriter:
         self.path, self.side, self.detail = Path(path), side, detail
         self.meta: dict[str, Any] = dict(meta or {})
         self._around, self._against = around, against
+        self._centre: str | None = None
         self._stored: dict[str, Stored | None] = {}
         self._waiting: deque[tuple[str, np.ndarray]] = deque()
         self._full_left = 0
@@ -112,11 +115,16 @@ class TraceWriter:
         """Write the file and give it its name.
 
         Raises:
-            InvalidInput: metadata that is not JSON.
+            InvalidInput: metadata that is not JSON; or the entry named by ``around`` never came.
         """
         if self._closed:
             return
+        if self._around is not None:
+            self.abort()
+            raise InvalidInput(f"{self.path}: no entry is named {self._around!r} (around)")
         self._flush_waiting()
+        if self.detail == "first":
+            self.meta["first_difference"] = self._centre
         entries = tuple(entry for entry in self._stored.values() if entry is not None)
         try:
             header = encode(Header(self.side, self.meta, self.detail, entries))
@@ -171,6 +179,7 @@ class TraceWriter:
                 self._store_full(*self._waiting.popleft())
             self._store_full(name, array)
             self._around = self._against = None
+            self._centre = name
             self._full_left = AROUND
         else:
             # kept for a moment: it may turn out to be just before the first difference

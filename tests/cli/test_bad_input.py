@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -49,6 +50,12 @@ def k_exits():
 
 def k_interrupts():
     raise KeyboardInterrupt
+
+def t_unseeded():
+    return nn.Linear(3, 2)
+
+def k_linear():
+    return keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
 
 def t_lazy():
     torch.manual_seed(0)
@@ -192,6 +199,7 @@ MISUSE = [
     (("port.py:k", "port.py:k_dropout", *X), ("both tf",)),
     (("port.py:t", "port.py:k"), ("needs inputs", "--input")),
     (("port.py:t", "port.py:k", "--input", "x=float32[4,9]"), ("(4, 9)", "port.py:t")),
+    (("port.py:t", "port.py:k", "--input", "x=float32[3]"), ("shape (None, 3)", "[...]")),
     (("port.py:t", "port.py:k_wrong_shape", *X), ("(4, 3)", "k_wrong_shape")),
     (("port.py:t", "port.py:k", "--input", "x=float32[0,3]"), ("empty",)),
     (("port.py:t", "port.py:k", "--input", "x=int64[4,3]:0..4"), ("int64", "float32")),
@@ -253,6 +261,35 @@ def test_nan_weights_on_both_sides_are_no_agreement(run) -> None:  # type: ignor
     assert result.exit_code == 2, result.output
     assert "2/kernel" in result.output or "2.weight" in result.output
     assert "holds NaN (1 of 10 values)" in result.output
+
+
+def test_a_report_can_be_had_again(run) -> None:  # type: ignore[no-untyped-def]
+    """Weights that a factory draws are the same each time, and other draws are left alone."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    pair = ("port.py:t_unseeded", "port.py:k_linear", *X, "--json")
+    texts = [run(*pair).output for _ in range(2)]
+    other = run(*pair, "--seed", "1").output
+    entries = [json.loads(text)["entries"] for text in (*texts, other)]
+    assert entries[0] == entries[1] != entries[2]
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_slip_of_the_pen_is_told_before_a_framework_is_imported(folder: Path) -> None:
+    said = """
+import sys
+from parity.cli import main
+try:
+    main(["check", "prot.py:t", "port.py:k", "--input", "x=float32[4,3]"])
+finally:
+    print(sorted({"torch", "tensorflow"} & set(sys.modules)))
+"""
+    made = subprocess.run(
+        [sys.executable, "-c", said], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    assert (made.returncode, made.stdout) == (2, "[]\n")
+    assert "did you mean port.py" in made.stderr
 
 
 def test_a_layer_without_partner_is_named(run) -> None:  # type: ignore[no-untyped-def]

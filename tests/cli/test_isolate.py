@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from parity.cli import main
+from parity.requirements import missing
 from tests.support.environments import environment_without
 
 AGREE, DIFFER, MISUSE = 0, 1, 2
@@ -55,6 +56,15 @@ def segfaults(): return made("segfault")
 def killed(): return made("killed")
 def memory(): return made("memory")
 def hangs(): return made("hang")
+
+class Agent:
+    def __init__(self):
+        torch.manual_seed(3)
+        self.actor = nn.Sequential(nn.Linear(4, 5), nn.Linear(5, 2))
+
+    def act(self, observation):
+        with torch.no_grad():
+            return int(self.actor(torch.from_numpy(observation)).argmax())
 def raises(): raise ValueError("not today")
 """
 TF = """
@@ -71,6 +81,17 @@ class Leaves(layers.Layer):
         if tf.executing_eagerly():
             os._exit(5)
         return x
+
+class Agent:
+    def __init__(self):
+        self.actor = keras.Sequential([layers.Dense(5), layers.Dense(2)])
+
+    def act(self, observation):
+        return int(tf.argmax(self.actor(observation[None])[0]))
+
+class Least(Agent):
+    def act(self, observation):
+        return int(tf.argmin(self.actor(observation[None])[0]))
 
 def leaves():
     return keras.Sequential([keras.Input((3,)), layers.Dense(4), Leaves(), layers.Dense(2)])
@@ -135,6 +156,42 @@ def test_two_environments_give_the_report_of_one_process(
     assert list(temporary.iterdir()) == []
 
 
+WORLD = """
+import gymnasium
+def pole(): return gymnasium.make("CartPole-v1")
+def low():
+    made = gymnasium.make("CartPole-v1")
+    made.unwrapped.gravity = 1.6
+    return made
+"""
+
+
+@pytest.mark.skipif(bool(missing(("gymnasium",))), reason="needs gymnasium")
+@pytest.mark.parametrize(
+    ("sides", "options", "code"),
+    [
+        (("w.py:pole", "w.py:low"), ("--steps", "12"), DIFFER),
+        (("t.py:Agent", "k.py:Agent"), ("--env", "CartPole-v1", "--steps", "12"), AGREE),
+        (("t.py:Agent", "k.py:Least"), ("--env", "CartPole-v1", "--steps", "12"), DIFFER),
+    ],
+)
+def test_environments_and_agents(
+    ports: Path, temporary: Path, sides: tuple[str, str], options: tuple[str, ...], code: int
+) -> None:
+    (ports / "w.py").write_text(WORLD, encoding="utf-8")
+    names = [f"{ports}/{side}" for side in sides]
+    apart = command(*names, *options, "--isolate", "--json")
+    together = command(*names, *options, "--json")
+    assert apart.exit_code == together.exit_code == code, apart.output
+    left, right = json.loads(apart.stdout), json.loads(together.stdout)
+    for document in (left, right):
+        document.pop("reproduce")
+        document["subject"].pop("tried", None)  # the other process cannot be changed
+    assert left == right
+    assert any("step/11/" in entry["name"] for entry in left["entries"])
+    assert list(temporary.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -148,8 +205,9 @@ def test_two_environments_give_the_report_of_one_process(
 def test_a_side_that_does_not_come_through_is_reported(
     ports: Path, tmp_path: Path, temporary: Path, name: str, said: list[str]
 ) -> None:
+    limit = "20" if name == "hangs" else "600"  # the others end by themselves
     result = command(
-        f"{ports}/t.py:{name}", f"{ports}/k.py:net", *STATE, "--isolate", "--timeout", "20"
+        f"{ports}/t.py:{name}", f"{ports}/k.py:net", *STATE, "--isolate", "--timeout", limit
     )
     assert result.exit_code == MISUSE, result.output
     assert f"t.py:{name}" in result.stderr
@@ -177,6 +235,8 @@ def test_nothing_is_left_behind_when_it_is_stopped(
         [sys.executable, "-m", "parity", "check", f"{ports}/t.py:hangs", f"{ports}/k.py:net",
          *STATE, "--isolate"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        # a shell's background job ignores SIGINT, and its children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         for _ in range(1200):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import parity
 from parity.cli import main
-from parity.trace import Trace
+from parity.trace import Statistics, Trace, open_trace
 from tests.support.environments import environment_without, run
 
 AGREE, DIFFER, MISUSE = 0, 1, 2
@@ -193,6 +194,73 @@ def test_it_works_where_the_other_framework_is_not_installed(ports: Path, tmp_pa
         document["subject"].pop(name, None)
     document.pop("reproduce")
     assert document == found(together)
+
+
+def test_less_detail(ports: Path, tmp_path: Path) -> None:
+    """Statistics only, or values around the first difference from another run of the same side."""
+    a, b, small = (tmp_path / f"{name}.trace" for name in ("a", "b", "small"))
+    record(ports, "t.py:net", a, *STATE)
+    (ports / "other.py").write_text(
+        TORCH.replace("nn.LayerNorm(7)", "nn.LayerNorm(7, eps=1e-3)"), encoding="utf-8"
+    )
+    told = command(
+        "record", f"{ports}/other.py:net", *STATE, "--out", b, "--detail", "first", "--against", a
+    )
+    assert told.exit_code == AGREE, told.output
+    assert "first difference: float32/forward/1/output; values of" in told.output
+    with open_trace(b) as reader:
+        full = [n for n in reader if not isinstance(reader.entry(n), Statistics)]
+    assert "float32/forward/1/output" in full and len(full) == 5
+    compared = command("compare", a, b)
+    assert compared.exit_code == DIFFER
+    assert "first difference: float32/forward/1/output at" in compared.output
+    for options, said in (
+        (("--detail", "stats"), "statistics and checksums only"),
+        (("--detail", "first", "--against", a), "no entry differs from"),
+        (("--detail", "first", "--around", "weights/1/gamma"), "first difference: weights/1/gamma"),
+    ):
+        copied = command("record", a, "--out", small, *options)
+        assert copied.exit_code == AGREE, copied.output
+        assert said in copied.output
+        with open_trace(small) as reader, open_trace(a) as whole:
+            assert reader.names == whole.names
+    kept = small.read_bytes()
+    for arguments, said in (
+        (("check", small, f"{ports}/k.py:net"), "record with --detail full"),
+        (("record", a, "--out", small), "say what to keep"),
+        (("record", a, "--out", small, "--detail", "stats", "--steps", 3), "a trace is copied"),
+        (("record", a, "--out", small, "--detail", "first"), "needs around= "),
+        (("record", a, "--out", small, "--detail", "first", "--around", "nix"), "named 'nix'"),
+        (("record", a, "--out", small, "--detail", "some"), "'some' is not one of"),
+    ):
+        result = command(*arguments)
+        assert result.exit_code == MISUSE, result.output
+        assert said in result.stderr, result.stderr
+        assert small.read_bytes() == kept
+
+
+MEMORY = """
+import os, resource, sys
+import numpy as np
+import parity
+from torch import nn
+from parity.debug import module_check
+from parity.recording import whole_modules
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+before = peak()
+inputs = np.linspace(-1, 1, 500_000, dtype=np.float32).reshape(500, 1000)
+parity.record(nn.Sequential(*(nn.Tanh() for _ in range(16))), {"x": inputs}, out=sys.argv[1])
+print(peak() - before, os.path.getsize(sys.argv[1]) >> 20)
+"""
+
+
+def test_a_recording_larger_than_the_memory_used(tmp_path: Path) -> None:
+    """Entries go to the file as they are found: one pass is held, not both, and no trace."""
+    done = run(sys.executable, "-c", MEMORY, tmp_path / "large.trace")
+    assert done.returncode == 0, done.stderr
+    used, size = map(int, done.stdout.split())
+    assert size > 300
+    assert used < 0.75 * size
 
 
 def test_misuse_names_what_is_wrong(ports: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 
 def test_loss(parity):
     q = np.linspace(-1, 1, 13)
-    parity.compare(torch={"loss": q ** 2}, tf={"loss": q * q * 1.0})
+    parity.compare(torch={"loss": q ** 2}, tf={"loss": q * q * (1 + 2e-14)})
 
 def test_target(parity):
     r_t = np.linspace(0, 1, 7)
@@ -133,13 +133,18 @@ def test_a_good_change_passes(with_baseline: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "step", "says"),
     [
-        ("* 1.0", "* 1.001", "Gate", "FAILED: tests/test_port.py::test_loss"),
-        ("* 1.0", "* (1 + 1e-13)", "Gate", "GREW: tests/test_port.py::test_loss"),
+        ("2e-14", "2e-3", "Gate", "FAILED: tests/test_port.py::test_loss"),
+        # ten times the error, and a fifth of what the check allows
+        ("2e-14", "2e-13", "Gate", "GREW: tests/test_port.py::test_loss"),
         ("def test_target", "def removed", "Gate", "DISAPPEARED: tests/test_port.py::test_target"),
-        ("np.linspace(0, 1, 7)", "np.linspace(0, 1, 6)", "Gate", "VALUES: "),
+        ("np.linspace(0, 1, 7)", "np.linspace(0, 1, 6)", "Gate",
+         "VALUES: tests/test_port.py::test_target"),
+        ("np.linspace(0, 1, 7)", "np.zeros(0)", "Gate", "FAILED: tests/test_port.py::test_target"),
+        ("    parity.compare(torch={\"t", "    dict(torch={\"t", "Gate",
+         "RAISED: tests/test_port.py::test_target"),
         ("import numpy", "import no_such_module_of_numpy", "Compare", "error"),
     ],
-)
+)  # fmt: skip
 def test_a_worse_change_fails(
     with_baseline: Path, old: str, new: str, step: str, says: str
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from parity.tolerance import DEVICE_FLOAT32, Tolerance
 from parity.trace import Trace
 from tests.gpu.cases import Case, compiled_cases, eager_cases
 from tests.gpu.conftest import Stage, gpu_required, no_gpu
+from tests.gpu.graphs import as_graphs
 
 pytestmark = pytest.mark.gpu
 
@@ -30,6 +32,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "compiled_case" in metafunc.fixturenames:
         cases = compiled_cases(quick=quick)
         metafunc.parametrize("compiled_case", cases, ids=[case.id for case in cases])
+    if "graph_case" in metafunc.fixturenames:
+        cases = [case for case in compiled_cases(quick=False) if case.mode == "compiled"]
+        metafunc.parametrize("graph_case", cases, ids=[case.id for case in cases])
 
 
 def test_there_is_a_gpu(found: Stage) -> None:
@@ -66,6 +71,19 @@ def test_compiled(compiled_case: Case, stage: Stage, parity: ParityRecorder) -> 
     check(compiled_case, stage, record(compiled_case, stage), parity)
 
 
+def test_cuda_graphs(graph_case: Case, stage: Stage, parity: ParityRecorder) -> None:
+    """The step recorded once and replayed; without a GPU its operations are, see ``graphs``."""
+    parity.require("safetensors")
+    if "torch" not in stage.frameworks:
+        pytest.skip("CUDA graphs are recorded by torch, which is not here")
+    alone = replace(stage, frameworks=("torch",))
+    with pytest.MonkeyPatch.context() as patch, as_graphs(patch) as counts:
+        runs = record(graph_case, alone)
+    assert counts.calls, f"{graph_case.id}: its step never ran as the compiled variant"
+    assert counts.recorded and counts.replayed >= counts.recorded, f"{graph_case.id}: {counts}"
+    check(graph_case, alone, runs, parity, "cuda-graph")
+
+
 def record(case: Case, stage: Stage) -> dict[Run, Trace]:
     """The runs of the frameworks that are here, on the device of the stage."""
     siblings = load_siblings(f"impls.{case.component.name}", (*stage.frameworks, "reference"))
@@ -74,9 +92,11 @@ def record(case: Case, stage: Stage) -> dict[Run, Trace]:
     )
 
 
-def check(case: Case, stage: Stage, runs: dict[Run, Trace], parity: ParityRecorder) -> None:
+def check(
+    case: Case, stage: Stage, runs: dict[Run, Trace], parity: ParityRecorder, what: str = "gpu"
+) -> None:
     """Compare with the golden; name reduced precision where that is the cause."""
-    report = against_golden(case, stage, runs)
+    report = against_golden(case, stage, runs, what)
     if not report.passed and case.dtype == "float32" and "float64" in case.check.dtypes:
         wide = Case(case.component, case.check, "float64", case.mode)
         why = name_reduced(report, against_golden(wide, stage, record(wide, stage)))
@@ -86,7 +106,7 @@ def check(case: Case, stage: Stage, runs: dict[Run, Trace], parity: ParityRecord
     parity.check(report)
 
 
-def against_golden(case: Case, stage: Stage, runs: dict[Run, Trace]) -> Report:
+def against_golden(case: Case, stage: Stage, runs: dict[Run, Trace], what: str = "gpu") -> Report:
     """Every framework's run, the goldens of both, and the golden reference.
 
     In compiled modes the eager variants join (``torch-eager``), as in the suite; in mode ``xla``
@@ -99,7 +119,7 @@ def against_golden(case: Case, stage: Stage, runs: dict[Run, Trace]) -> Report:
         case.check,
         case.dtype,
         tolerances=tolerances,
-        subject=subject(case, stage, "gpu"),
+        subject=subject(case, stage, what),
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
 from impls.nature_cnn.cases import SMALL, images
-from impls.nature_cnn.config import STRIDES, NatureCNNConfig, parameter_shapes
+from impls.nature_cnn.config import STRIDES, NatureCNNConfig, initial_parameters, parameter_shapes
 from parity.backends import get_backend, to_numpy
 from parity.runner import load_siblings
 
@@ -106,3 +108,15 @@ def _filled(layer, kernel, bias):
         layer.weight.copy_(torch.tensor(np.ascontiguousarray(kernel)))
         layer.bias.copy_(torch.tensor(bias))
     return layer
+
+
+@pytest.mark.parametrize("framework", ["torch", "tf"])
+def test_the_module_is_the_function(framework):
+    """As layers of the framework: what the reference makes of the same parameters."""
+    module = importlib.import_module(f"impls.nature_cnn.{framework}_module")
+    network = module.NatureCNN(SMALL, dtype="float64", seed=3)
+    pixels = images(SMALL, 3)(np.random.default_rng(0))["pixels"]
+    made = network(get_backend(framework).tensor(pixels, dtype="float64"))
+    values = initial_parameters(SMALL, np.random.default_rng(3))
+    wanted = called("reference", {"pixels": pixels, **values})["features"]
+    np.testing.assert_allclose(to_numpy(made), wanted, rtol=0, atol=1e-12)

@@ -317,6 +317,25 @@ def test_slots_carry_a_run_across_frameworks(source, sink, config):
     assert int(to_numpy(second.optimizer.slots()["step"])) == 4
 
 
+@pytest.mark.parametrize("side", ["parameters", "gradients"])
+@pytest.mark.parametrize("config", EVERY_KIND, ids=class_of)
+def test_memory_order_does_not_matter_to_torch(config, side):
+    """A transposed view, as kernels out of TensorFlow's layout are, is no other tensor."""
+    first = torch.arange(12, dtype=torch.float64).reshape(3, 4) / 7 - 1
+
+    def after(order: str) -> torch.Tensor:
+        values = {"parameters": first.clone(), "gradients": first.sin()}
+        if order == "column":
+            values[side] = values[side].T.contiguous().T
+        parameter = values["parameters"]
+        optimizer = getattr(SIBLINGS["torch"], class_of(config))(config, {"kernel": parameter})
+        for _ in range(3):
+            optimizer.apply({"kernel": values["gradients"]})
+        return parameter
+
+    assert torch.equal(after("column"), after("row"))
+
+
 @pytest.mark.parametrize(("name", "dtype"), RUNS)
 @pytest.mark.parametrize("config", EVERY_KIND, ids=class_of)
 def test_slots_are_live_and_have_the_parameters_shapes_and_dtype(name, dtype, config):

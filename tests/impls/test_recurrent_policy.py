@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from itertools import permutations
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impls.recurrent_policy.cases import CONFIG, sequences
+from impls.recurrent_policy.config import RecurrentPolicyConfig, initial_parameters
 from parity.backends import get_backend, to_numpy
 from parity.runner import load_siblings
 
@@ -136,3 +138,24 @@ def test_gates_of_any_order_come_back(side):
     for order in permutations("ifgo"):
         given_ = backend.tensor(np.concatenate([blocks[gate] for gate in order], axis=1))
         assert np.array_equal(to_numpy(function(given_, order="".join(order))), wanted), order
+
+
+@pytest.mark.parametrize("framework", ["torch", "tf"])
+def test_the_module_is_the_function(framework):
+    """As layers of the framework, on one episode per row: what the reference makes of it."""
+    config = RecurrentPolicyConfig(4, 3, units=5)
+    module = importlib.import_module(f"impls.recurrent_policy.{framework}_module")
+    network = module.RecurrentPolicy(config, dtype="float64", seed=3)
+    observation = np.random.default_rng(0).normal(size=(2, 7, 4))
+    made = network(get_backend(framework).tensor(observation, dtype="float64"))
+    zeros = np.zeros((2, 5))
+    wanted = load_siblings("impls.recurrent_policy")["reference"].recurrent_policy(
+        observation.swapaxes(0, 1),
+        np.zeros((7, 2), bool),
+        zeros,
+        zeros,
+        **initial_parameters(config, np.random.default_rng(3)),
+    )
+    for name in ("logits", "value"):
+        there = np.swapaxes(to_numpy(made[name]), 0, 1)
+        np.testing.assert_allclose(there, wanted[name], rtol=0, atol=1e-12, err_msg=name)

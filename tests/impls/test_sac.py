@@ -7,7 +7,7 @@ import pytest
 
 import parity
 from impls.learner.cases import synthetic_batches
-from impls.sac.cases import both_noises, level_critics
+from impls.sac.cases import both_noises, starting_state
 from impls.sac.config import SACConfig
 from tests.support.learners import SIDES, Arrays
 
@@ -22,7 +22,7 @@ def make(side, **fields):
     )
     learner = Arrays("sac", side, config)
     noisy = synthetic_batches(3, config.action_size, rows=ROWS, noise=True)
-    learner.load_state(level_critics(config, noisy)(np.random.default_rng(1)))
+    learner.load_state(starting_state(config, noisy)(np.random.default_rng(1)))
     return learner
 
 

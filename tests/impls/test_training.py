@@ -19,11 +19,13 @@ from click.testing import CliRunner, Result
 from impls.__main__ import main
 from impls.environments import make_environment
 from impls.errors import ConfigError
+from impls.training import lockstep as lockstep_module
+from impls.training.differences import error_of, errors_of
 from impls.training.freerun import Series, growth_of, judge, outputs_apart
-from impls.training.lockstep import error_of, lockstep
+from impls.training.lockstep import lockstep
 from impls.training.registry import ALGORITHMS, algorithm, configure
 from impls.training.runs import Asked, Folder
-from impls.training.side_by_side import bugs
+from impls.training.side_by_side import bugs, with_bug
 from impls.training.train import evaluate, make_loop
 from impls.training.worlds import Draws, World
 from parity.random import Stream
@@ -47,6 +49,18 @@ RUNS = {
         "ppo", "tf", "CartPole-v1", 3, compiled=True,
         settings={**SMALL, "steps": "1500", "rollout": "32", "environments": "4",
                   "minibatches": "2"},
+    ),
+    "dqn-torch": Asked("dqn", "torch", "CartPole-v1", 3, settings={**OFF, "steps": "1500"}),
+    "rainbow-torch": Asked(
+        "dqn", "torch", "CartPole-v1", 3,
+        settings={**OFF, "steps": "1500", "n_step": "3", "prioritized": "true"},
+    ),
+    "n-step-tf": Asked(
+        "dqn", "tf", "CartPole-v1", 3, compiled=True,
+        settings={**OFF, "steps": "1500", "n_step": "3"},
+    ),
+    "a3c-torch": Asked(
+        "a3c", "torch", "CartPole-v1", 3, settings={**SMALL, "steps": "1500", "workers": "3"}
     ),
     "reinforce-torch": Asked(
         "reinforce", "torch", "CartPole-v1", 3,
@@ -229,6 +243,26 @@ def test_lockstep_agrees(name: str, env_id: str, dtype: str) -> None:
     assert all(w.values for w in result.links.values())
 
 
+def test_lockstep_from_tensorflow_agrees() -> None:
+    settings = {**OFF, "n_step": "3", "prioritized": "true"}
+    result = lockstep(Asked("dqn", "tf", "CartPole-v1", 0, settings=settings), 6)
+    assert result.first is None, result.first
+
+
+def test_what_float32_cannot_hold_is_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link over its bound is run again in float64: rounding agrees there, a bug does not."""
+    asked = Asked("a2c", "torch", "Pendulum-v1", 0, settings=SMALL)
+    monkeypatch.setitem(lockstep_module.BOUNDS, "float32", 1e-9)
+    result = lockstep(asked, 2)
+    assert result.first is None, result.first
+    assert result.roundings > 3
+    assert result.worst[1].error > 1e-9
+    with with_bug("a2c", "value-loss-without-half") as impls:
+        wrong = lockstep(asked, 1, impls=impls)
+    assert wrong.first is not None
+    assert wrong.first["link"] == "loss"
+
+
 def test_lockstep_names_the_link_of_a_planted_bug() -> None:
     result = run("lockstep", "ddpg", "--env", "Pendulum-v1", "--updates", "3", "--plant",
                  "gamma-squared", "--set", "hidden_sizes=11", "--set", "batch_size=13",
@@ -275,6 +309,19 @@ def test_judging() -> None:
     assert growth_of(Series("float32", [0.0] * 50)) is None
 
 
+def test_errors_of_many_are_those_of_each() -> None:
+    rng = np.random.default_rng(0)
+    ours = [rng.normal(0, 10.0**k, (k + 1, 2)) for k in range(-1, 4)]
+    pairs = [(a, a * (1 + 1e-7)) for a in ours]
+    assert errors_of(pairs) == [error_of(*pair) for pair in pairs]
+    odd = [(np.zeros((0, 3)), np.zeros((0, 3))), (ours[2], None), (ours[2], ours[3]),
+           (np.arange(3), np.array([0, 1, 3])), (np.float32(2) * ours[1], ours[1])]  # fmt: skip
+    assert errors_of([*odd, *pairs]) == [error_of(*pair) for pair in (*odd, *pairs)]
+    lost = [*pairs, (ours[1], np.full_like(ours[1], np.nan))]
+    assert errors_of(lost) == [error_of(*pair) for pair in lost]
+    assert errors_of([]) == []
+
+
 def test_error_of_arrays() -> None:
     one = np.ones(3)
     assert error_of(one, one * 1.5) == (0.5, 3)
@@ -296,6 +343,11 @@ def test_error_of_arrays() -> None:
         (("train", "ppo", *TORCH, "--set", "gamma=x"), "float"),
         (("train", "ppo", *TORCH, "--set", "gamma=2"), "gamma=2"),
         (("train", "ppo", *TORCH, "--steps", "0"), "steps=0"),
+        (("train", "ppo", *TORCH, "--set", "prioritized=true"), "dqn learns so"),
+        (("train", "dqn", *TORCH, "--set", "weighted=true"), "prioritized=true"),
+        (("train", "dqn", *TORCH, "--set", "n_step=2000"), "n_step=2000"),
+        (("train", "a3c", *TORCH, "--set", "environments=3"), "workers=N"),
+        (("lockstep", "a3c", "--env", "CartPole-v1"), "no chain of links"),
         (("train", "--resume", "/nowhere"), "no run here"),
         (("train", "ppo", "--resume", "/nowhere"), "give nothing else"),
         (("train", "ppo", *TORCH, "--threads", "0"), "--threads 0"),

@@ -2,12 +2,15 @@
 
 The rows are those of one process: verdicts and every number, exactly, since all runs are on one
 machine. A few small checks of every component and of every kind here; all of them in the test that
-is marked slow.
+is marked slow. ``PARITY_TORCH_PYTHON`` and ``PARITY_TF_PYTHON`` name interpreters of environments
+that were made with pip, such as ``pip install -e '.[torch,gym,test]'``; without them, two are put
+together from the packages that are here.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,9 +53,10 @@ def chosen() -> list[SuiteCase]:
 def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Interpreters of an environment with only torch and of one with only TensorFlow."""
     folder = tmp_path_factory.mktemp("environments")
+    given = {side: os.environ.get(f"PARITY_{side.upper()}_PYTHON") for side in FRAMEWORKS}
     made = {
-        "torch": environment_without("tf", folder / "torch"),
-        "tf": environment_without("torch", folder / "tf"),
+        side: Path(own) if own else environment_without(other, folder / side)
+        for (side, own), other in zip(given.items(), reversed(FRAMEWORKS), strict=True)
     }
     for side, absent in (("torch", "tensorflow"), ("tf", "torch")):
         failed = run(made[side], "-c", f"import {absent}")

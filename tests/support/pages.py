@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from parity.api import compare
@@ -45,7 +47,17 @@ def network(layers: int) -> Report:
     ]
     with collecting():
         report = compare(torch=torch, tf=tf)
-    subject = {"torch": "port.py:mine", "tf": "port.py:yours", "layers": rows, "table": rows}
+    where = {"torch": "port.py:11: x = self.norm(x)", "tf": "port.py:31: x = norm(x)"}
+    subject = {
+        "torch": "port.py:mine",
+        "tf": "port.py:yours",
+        "layers": [{**row, "where": where} for row in rows],
+        "table": rows,
+        "tried": [
+            _tried("norm-epsilon", "epsilon=1e-05", 8.9e-16),
+            _tried("training-mode", "training=True", 0.0071),
+        ],
+    }
     cause = {
         "cause": "norm-epsilon",
         "text": "epsilon is 1e-05 in torch and 0.001 in Keras",
@@ -57,12 +69,31 @@ def network(layers: int) -> Report:
     return report.with_(subject=subject, causes=(cause,), reproduce="parity check a.py:x b.py:y")
 
 
+def _tried(cause: str, what: str, after: float | None, place: str = "body.1") -> dict[str, Any]:
+    removes = after is not None and after < 1e-12
+    return {"cause": cause, "place": place, "what": what, "trials": 1, "before": 0.0074,
+            "after": after, "removes": removes}  # fmt: skip
+
+
 def hostile() -> Report:
-    """A report whose names are attacks on the page."""
+    """A report whose names are attacks on the page, wherever a name can stand."""
     rng = np.random.default_rng(0)
     torch = {name: rng.normal(size=(3, 5)) for name in HOSTILE}
+    torch |= {f"forward/{name}/output": rng.normal(size=(3, 5)) for name in HOSTILE}
     with collecting():
-        return compare(torch=torch, tf={name: a + 1e-3 for name, a in torch.items()})
+        report = compare(torch=torch, tf={name: a + 1e-3 for name, a in torch.items()})
+    rows = [
+        {"torch": name, "tf": f"in/{name}", "kind": name, "propagated": 1e-3, "local": 1e-3,
+         "verdict": "differs", "where": {"torch": name, "tf": f"port.py:1: {name}"}}
+        for name in HOSTILE
+    ]  # fmt: skip
+    subject = {
+        "torch": HOSTILE[0], "tf": HOSTILE[1], "layers": rows, "table": rows,
+        "only_torch": HOSTILE, "only_tf": HOSTILE, "only_at": {"torch": [0] * len(HOSTILE)},
+        "tried": [_tried(name, name, None, name) for name in HOSTILE],
+    }  # fmt: skip
+    cause = dict.fromkeys(("cause", "text", "fix", "place", "docs"), HOSTILE[1])
+    return report.with_(subject=subject, causes=(cause,), reproduce=HOSTILE[0])
 
 
 def long(entries: int) -> Report:

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from parity.api import compare
+from parity.gate import gate
+from parity.gate_output import as_json
 from parity.results import Results
 from tests.support.messages import MESSAGES
 from tests.support.pages import hostile, network
+from tests.support.results import document, row
 
 jsonschema = pytest.importorskip("jsonschema")
 SCHEMA = json.loads(files("parity").joinpath("schema.json").read_text(encoding="utf-8"))
@@ -74,3 +77,12 @@ def test_every_key_of_a_row_is_in_the_schema() -> None:
     q = np.linspace(0, 1, 13)
     row = compare(torch=q, tf=q + 1).summary()
     assert set(row) == set(SCHEMA["$defs"]["row"]["properties"])
+
+
+def test_what_the_gate_found() -> None:
+    before = document(row("a"), row("b"), row("c"))
+    after = document(row("a", max_abs=float("inf"), verdict="diverge"), row("c"), row("new"))
+    found = json.loads(as_json(gate(before, after)))
+    assert {f["kind"] for f in found["findings"]} >= {"failed", "disappeared"}
+    assert complaints(found, "gate") == []
+    jsonschema.Draft202012Validator(SCHEMA).validate(found)

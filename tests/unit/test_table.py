@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from importlib.util import find_spec
+import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +73,10 @@ def test_misuse(tmp_path: Path) -> None:
         assert said in result.output
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
-def test_parquet_without_pyarrow_is_one_clear_line(tmp_path: Path) -> None:
+def test_parquet_without_pyarrow_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     np.savez(tmp_path / "a.npz", q=np.arange(3.0))
     result = run(tmp_path / "a.npz", "--parquet", tmp_path / "a.parquet")
     assert result.exit_code == 2
@@ -81,9 +84,39 @@ def test_parquet_without_pyarrow_is_one_clear_line(tmp_path: Path) -> None:
     assert not (tmp_path / "a.parquet").exists()
 
 
-def test_parquet_comes_back(tmp_path: Path) -> None:
+def read_back(tmp_path: Path, *options: str) -> dict[str, list[object]]:
+    """What another program finds in the Parquet file of a trace."""
     parquet = pytest.importorskip("pyarrow.parquet")
-    np.savez(tmp_path / "a.npz", q=np.arange(3.0))
+    Trace(ENTRIES, side="torch").save(tmp_path / "a.trace")
+    result = run(tmp_path / "a.trace", *options, "--parquet", tmp_path / "a.parquet")
+    assert result.exit_code == 0, result.output
+    return dict(parquet.read_table(tmp_path / "a.parquet").to_pydict())
+
+
+def test_entries_come_back_from_parquet(tmp_path: Path) -> None:
+    found, columns = read_back(tmp_path), Trace(ENTRIES, side="torch").table()
+    assert found.pop("max_exact") == [None, str(2**62 + 1), None], "float64 cannot hold it"
+    assert found.pop("min_exact") == [None, str(2**62 + 1), None]
+    floats = {name: [None if v is None else float(v) for v in columns[name]]
+              for name in ("min", "max", "mean", "norm")}  # fmt: skip
+    assert json.dumps(found) == json.dumps({**columns, **floats}), "as text: NaN equals none"
+
+
+def test_values_of_several_types_come_back_from_parquet(tmp_path: Path) -> None:
+    found = read_back(tmp_path, "--values")
+    assert found["name"] == [n for n, a in ENTRIES.items() for _ in range(a.size)]
+    assert np.isnan(found["value"][1])
+    assert found["value"][2:] == [-2.0, 4.0, float(2**62 + 1), 1.0, 0.0]
+    exact = ["4611686018427387905" if i == 4 else None for i in range(7)]
+    assert found["value_exact"] == exact, "float64 cannot hold it"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "complex64"])
+def test_values_of_one_type_come_back_as_they_are(tmp_path: Path, dtype: str) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    array = np.array([0, 1, 3]).astype(dtype)
+    np.savez(tmp_path / "a.npz", q=array)
     path = tmp_path / "a.parquet"
     assert run(tmp_path / "a.npz", "--values", "--parquet", path).exit_code == 0
-    assert parquet.read_table(path).column("value").to_pylist() == [0.0, 1.0, 2.0]
+    values = parquet.read_table(path).column("value").to_pylist()
+    assert [complex(v) for v in values] == [0, 1, complex(array[2])]

@@ -78,3 +78,39 @@ def test_long_sequences_are_paired_quickly() -> None:
     torch = [dense(f"t{i}", 3 + i, 4 + i) for i in range(150)]
     tf = [dense(f"k{i}", 3 + i, 4 + i) for i in range(150)]
     assert pair(torch, tf).pairs == tuple((i, i) for i in range(150))
+
+
+def test_names_are_likened_for_few_pairs_of_a_deep_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from parity.debug import aligning
+
+    asked: list[tuple[str, str]] = []
+    likeness = aligning._likeness
+
+    def counted(a: str, b: str) -> float:
+        asked.append((a, b))
+        return likeness(a, b)
+
+    monkeypatch.setattr(aligning, "_likeness", counted)
+
+    def chain(depth: int, name: str) -> list[Step]:
+        return [s for k in range(depth) for s in (dense(f"{name}/{k}", 4, 4), relu(f"act/{k}"))]
+
+    counts = []
+    for depth in (32, 64):
+        asked.clear()
+        found = pair(chain(depth, "body/fc"), chain(depth, "layers/dense"))
+        assert found.pairs == tuple((k, k) for k in range(2 * depth))
+        counts.append(len(asked))
+    assert counts[1] <= 2.5 * counts[0]
+
+
+def test_a_bound_of_a_likeness_is_never_below_it() -> None:
+    from parity.debug import aligning
+
+    names = ["", "0", "12", "21", "body/fc/3", "layers/dense/30", "re/lu/1", "dense"]
+    bound = aligning._likeness_at_most(names, names)
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            assert bound[i, j] >= aligning._likeness(a, b)

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A clip through which the gradient should pass"
 SYMPTOM = "Actions that hit the bound stop learning"
 WHY = "The torch code clips with a straight-through estimator, the port with a plain clip"
-CAUSE = "stop-gradient-missing|clip-gradient"
+CAUSE = "straight-through|clip-gradient"
 FIX = "action + tf.stop_gradient(tf.clip_by_value(action, -1.0, 1.0) - action)"
 PLACE = "grad/action"
 

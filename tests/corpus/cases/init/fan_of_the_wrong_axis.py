@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "An initial range computed from the number of outputs"
 SYMPTOM = "Wide layers start too small, narrow ones too large"
 WHY = "The kernel was transposed to [in, out], but the fan is still read from axis 1"
-CAUSE = "initializer-gain|constant|constant-factor|axis-order"
+CAUSE = "operation-order|constant-factor|axis-order"
 FIX = "math.sqrt(6.0 / kernel.shape[0])"
 PLACE = "output"
 

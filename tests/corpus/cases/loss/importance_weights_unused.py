@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "Importance weights accepted and not used"
 SYMPTOM = "Prioritised replay is biased towards the surprising transitions"
 WHY = "The weights of the sampled rows never reach the loss"
-CAUSE = "missing-operation|weighted-mean"
+CAUSE = "missing-factor|weighted-mean"
 FIX = "tf.reduce_mean(weight * tf.square(td_error))"
 PLACE = "output"
 

@@ -12,7 +12,7 @@ SUBJECT = "function"
 TITLE = "A mean over time that includes the padding"
 SYMPTOM = "Short sequences are pulled towards zero"
 WHY = "The port divides by the length of the array instead of the length of the sequence"
-CAUSE = "weighted-mean"
+CAUSE = "mask-missing|weighted-mean"
 FIX = "tf.reduce_sum(x * mask, 1) / tf.reduce_sum(mask, 1)"
 PLACE = "output"
 

@@ -11,7 +11,7 @@ SUBJECT = "environment"
 TITLE = "Actions in [-1, 1] sent to an environment that wants [-3, 3]"
 SYMPTOM = "The agent seems too weak; it never uses two thirds of its range"
 WHY = "The rescaling wrapper of the torch code was not ported"
-CAUSE = "action-scale"
+CAUSE = "wrapper-missing|action-scale"
 FIX = "gymnasium.wrappers.RescaleAction(env, -1.0, 1.0)"
 PLACE = "observation"
 

@@ -11,7 +11,7 @@ SUBJECT = "environment"
 TITLE = "Rewards of skipped frames lost"
 SYMPTOM = "Returns are a third of what they were, in the same states"
 WHY = "The wrapper returns the last frame's reward instead of the sum"
-CAUSE = "loss-reduction|reward-not-summed"
+CAUSE = "environment-setting|reward-scale"
 FIX = "total += reward in the loop, and return total"
 PLACE = "reward"
 

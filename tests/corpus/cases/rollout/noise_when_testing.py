@@ -13,7 +13,7 @@ SUBJECT = "agent"
 TITLE = "Exploration noise left on while testing"
 SYMPTOM = "Test scores are lower and vary from run to run"
 WHY = "act(observation) adds noise unless told not to, and the test loop does not say so"
-CAUSE = "noise-at-test|extra-term"
+CAUSE = "agent-noise"
 FIX = "act(observation, explore=False) as the default"
 PLACE = "action"
 FLOAT64 = False

@@ -14,6 +14,7 @@ WHY = "env.seed(s) was called once; reset(seed=s) was put where reset() stood"
 CAUSE = "reseeded"
 FIX = "Pass the seed to the first reset only"
 PLACE = "reset"
+OPTIONS = {"steps": 40}
 
 
 class Walk(gymnasium.Env):

@@ -11,7 +11,7 @@ SUBJECT = "environment"
 TITLE = "A time limit reported as the end of the task"
 SYMPTOM = "Values near the limit are too low; observations and rewards agree"
 WHY = "The old API had one flag; the port puts the time limit into terminated"
-CAUSE = "mask-other"
+CAUSE = "truncation-as-termination"
 FIX = "return observation, reward, terminated, steps >= limit, info"
 PLACE = "terminated"
 
