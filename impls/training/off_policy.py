@@ -87,10 +87,7 @@ class OffPolicyLoop(Loop):
 
     def _update(self) -> Mapping[str, Any]:
         t = self.updates
-        indices = np.minimum(
-            (self._indices[t].astype(np.float64) * self.stored).astype(np.int64), self.stored - 1
-        )
-        batch = self.buffer.sample(indices)
+        batch = self.buffer.sample(slots(self._indices[t], self.stored))
         draws = self.side.tensors({name: rows[t] for name, rows in self._draws.items()})
         return self.learn(batch, draws)
 
@@ -108,3 +105,8 @@ class OffPolicyLoop(Loop):
             whole[name] = full
         self.buffer.load_state(whole)
         self.stored = int(held["size"])
+
+
+def slots(drawn: np.ndarray, stored: int) -> np.ndarray:
+    """Uniform numbers of [0, 1) as slots of [0, stored)."""
+    return np.minimum((drawn.astype(np.float64) * stored).astype(np.int64), stored - 1)

@@ -14,7 +14,7 @@ from impls.n_step_replay.config import NStepReplayConfig
 from impls.prioritized_replay.config import PrioritizedReplayConfig
 from impls.replay_buffer.config import ReplayBufferConfig
 from impls.training.loops import Loop, below
-from impls.training.off_policy import OffPolicyLoop
+from impls.training.off_policy import OffPolicyLoop, slots
 from impls.training.sides import Arrays, Side
 from parity.backends import to_numpy
 from parity.component import SIBLINGS
@@ -194,11 +194,6 @@ class ReplayLoop(OffPolicyLoop):
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         Loop.load_state(self, state)
         self.buffer.load_state(below("buffer/", state))
-
-
-def slots(drawn: np.ndarray, stored: int) -> np.ndarray:
-    """Uniform numbers of [0, 1) as slots of [0, stored)."""
-    return np.minimum((drawn.astype(np.float64) * stored).astype(np.int64), stored - 1)
 
 
 def graph_of(side: Side, function: Callable[..., Any]) -> Callable[..., Any]:
