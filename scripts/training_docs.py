@@ -122,6 +122,9 @@ def _planted(algorithm: str, places: Any, found: Any) -> Iterator[str]:
             if data is None:
                 cells.append("not run")
                 continue
+            if data["verdict"] == "raises":
+                cells.append("the update raises")
+                continue
             note = f"(excess {float(data['excess_over_rounding']):.1e})"
             why = lockstep_runs.unreached(algorithm, plant, env) or "**not seen**"
             cells.append(f"`diverge` {note}" if data["verdict"] == "diverge" else f"{why} {note}")

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from impls.ddpg.config import DDPGConfig, initial_state
 from impls.learner.cases import Examples, apart, real_batches, synthetic_batches
+from impls.learner.replay_checks import Case, replay_checks, slower
 from parity.checks.learner import Link
-from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
-from parity.component import Check
-from parity.tolerance import Tolerance
-
-COMPOSED = {
-    "float64": {"*": Tolerance(1e-10, "20 updates, each continuing from its own side's results")}
-}
 
 
 def links(config: DDPGConfig) -> tuple[Link, ...]:
@@ -58,103 +49,37 @@ def links(config: DDPGConfig) -> tuple[Link, ...]:
     return tuple(link for link in chain if clips or not link.name.startswith("clip_"))
 
 
-@dataclass(frozen=True)
-class Case:
-    """A configuration with its data."""
-
-    name: str
-    config: DDPGConfig
-    examples: Examples
-    needs: tuple[str, ...] = ()
-
-    def common(self) -> dict[str, Any]:
-        return {
-            "case": self.name,
-            "config": self.config,
-            "initial_state": apart(initial_state, self.config),
-            "examples": self.examples,
-            "needs": self.needs,
-        }
+def _case(name: str, config: DDPGConfig, examples: Examples, *needs: str) -> Case:
+    return Case(name, config, examples, apart(initial_state, config), needs)
 
 
 CASES = (
-    Case(
+    _case(
         "pendulum",
         DDPGConfig(3, 1, 2.0, (11,), max_gradient_norm=0.5, tau=0.01),
         real_batches("Pendulum-v1", reward_scale=0.1, max_episode_steps=20),
-        ("gymnasium",),
+        "gymnasium",
     ),
-    Case(
+    _case(
         "lunar-lander",
         DDPGConfig(8, 2, 1.0, (11, 7), critic_weight_decay=0.0),
         real_batches("LunarLanderContinuous-v3", reward_scale=0.1, max_episode_steps=90),
-        ("gymnasium", "box2d"),
+        "gymnasium",
+        "box2d",
     ),
-    Case(
+    _case(
         "half-cheetah",
         DDPGConfig(17, 6, 1.0, (11, 7), gamma=0.9),
         real_batches("HalfCheetah-v5", max_episode_steps=25),
-        ("gymnasium", "mujoco"),
+        "gymnasium",
+        "mujoco",
     ),
-    Case(
+    _case(
         "one-row",
         DDPGConfig(3, 2, (0.5, 2.0), (11, 7), max_gradient_norm=0.02),
         synthetic_batches(3, 2, rows=1),
     ),
-    Case("square", DDPGConfig(5, 5, 1.0, (5, 5)), synthetic_batches(5, 5, rows=5)),
+    _case("square", DDPGConfig(5, 5, 1.0, (5, 5)), synthetic_batches(5, 5, rows=5)),
 )
 
-PENDULUM = CASES[0]
-"""Small, and the one that is compiled as well: compiling takes seconds per layer."""
-
-TRACES = 1
-"""Graphs of a compiled learner."""
-
-
-def _slower(group: str) -> Any:
-    return lambda learner: learner.set_learning_rate(group, 2.5e-4)
-
-
-CHANGES = {2: _slower("critic"), 3: _slower("actor")}
-"""Learning rates change while a compiled update is in use."""
-
-LINK_CHECKS: tuple[Check, ...] = tuple(
-    LinkCheck(name=link.name, links=links(case.config), **case.common())
-    for case in CASES
-    for link in links(case.config)
-)
-
-UPDATE_CHECKS: tuple[Check, ...] = tuple(
-    check
-    for case in CASES
-    for check in (
-        UpdateSequenceCheck(
-            name="update",
-            traces=TRACES,
-            dtypes=("float64",),
-            modes=("eager", "compiled", "xla") if case is PENDULUM else ("eager",),
-            changes=CHANGES,
-            tolerances=COMPOSED,
-            **case.common(),
-        ),
-        LockstepCheck(
-            name="update",
-            traces=TRACES,
-            changes=CHANGES,
-            **case.common(),
-        ),
-    )
-)
-
-# torch compiles DDPG in float64 only, in the composed check: compiling takes most of the suite's
-# time, and TD3 compiles the same parts in both.
-COMPILED_CHECK = LockstepCheck(
-    name="update",
-    traces=TRACES,
-    dtypes=("float32",),
-    modes=("xla",),
-    changes=CHANGES,
-    **{**PENDULUM.common(), "case": "pendulum-xla"},
-)
-
-CHECKS = (*LINK_CHECKS, *UPDATE_CHECKS, COMPILED_CHECK)
+CHECKS = replay_checks(CASES, links, changes={2: slower("critic"), 3: slower("actor")})

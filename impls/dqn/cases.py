@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from impls.dqn.config import DQNConfig, initial_state
 from impls.learner.cases import Examples, apart, real_batches
+from impls.learner.replay_checks import Case, replay_checks, slower
 from parity.checks.learner import Example, Link
-from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
-from parity.component import Check
-from parity.tolerance import Tolerance
-
-COMPOSED = {
-    "float64": {"*": Tolerance(1e-10, "20 updates, each continuing from its own side's results")}
-}
 
 
 def links(config: DQNConfig) -> tuple[Link, ...]:
@@ -67,23 +59,8 @@ def synthetic(config: DQNConfig, rows: int) -> Examples:
     return examples
 
 
-@dataclass(frozen=True)
-class Case:
-    """A configuration with its data."""
-
-    name: str
-    config: DQNConfig
-    examples: Examples
-    needs: tuple[str, ...] = ()
-
-    def common(self) -> dict[str, Any]:
-        return {
-            "case": self.name,
-            "config": self.config,
-            "initial_state": apart(initial_state, self.config),
-            "examples": self.examples,
-            "needs": self.needs,
-        }
+def _case(name: str, config: DQNConfig, examples: Examples, *needs: str) -> Case:
+    return Case(name, config, examples, apart(initial_state, config), needs)
 
 
 _REPLAY = DQNConfig(3, 4, (11, 7), gamma=0.9, n_step=3, weighted=True, tau=0.3, target_period=2)
@@ -91,67 +68,22 @@ _ONE_ROW = DQNConfig(3, 5, (11,), huber_delta=0.05, max_gradient_norm=0.02)
 _SQUARE = DQNConfig(5, 5, (5, 5), target_period=3)
 
 CASES = (
-    Case(
+    _case(
         "cart-pole",
         DQNConfig(4, 2, (11,), gamma=0.9, double=False, max_gradient_norm=0.5, target_period=2),
         real_batches("CartPole-v1", reward_scale=0.1, max_episode_steps=20),
-        ("gymnasium",),
+        "gymnasium",
     ),
-    Case(
+    _case(
         "lunar-lander",
         DQNConfig(8, 4, (11, 7), max_gradient_norm=None, target_period=4),
         real_batches("LunarLander-v3", reward_scale=0.1, max_episode_steps=90),
-        ("gymnasium", "box2d"),
+        "gymnasium",
+        "box2d",
     ),
-    Case("replay", _REPLAY, synthetic(_REPLAY, 13)),
-    Case("one-row", _ONE_ROW, synthetic(_ONE_ROW, 1)),
-    Case("square", _SQUARE, synthetic(_SQUARE, 5)),
+    _case("replay", _REPLAY, synthetic(_REPLAY, 13)),
+    _case("one-row", _ONE_ROW, synthetic(_ONE_ROW, 1)),
+    _case("square", _SQUARE, synthetic(_SQUARE, 5)),
 )
 
-CART_POLE = CASES[0]
-"""Small, and the one that is compiled as well: compiling takes seconds per layer."""
-
-TRACES = 1
-"""Graphs of a compiled learner."""
-
-
-def _slower(learner: Any) -> None:
-    learner.set_learning_rate("q", 2.5e-4)
-
-
-CHANGES = {2: _slower}
-"""The learning rate changes while a compiled update is in use."""
-
-LINK_CHECKS: tuple[Check, ...] = tuple(
-    LinkCheck(name=link.name, links=links(case.config), **case.common())
-    for case in CASES
-    for link in links(case.config)
-)
-
-UPDATE_CHECKS: tuple[Check, ...] = tuple(
-    check
-    for case in CASES
-    for check in (
-        UpdateSequenceCheck(
-            name="update",
-            traces=TRACES,
-            dtypes=("float64",),
-            modes=("eager", "compiled", "xla") if case is CART_POLE else ("eager",),
-            changes=CHANGES,
-            tolerances=COMPOSED,
-            **case.common(),
-        ),
-        LockstepCheck(name="update", traces=TRACES, changes=CHANGES, **case.common()),
-    )
-)
-
-COMPILED_CHECK = LockstepCheck(
-    name="update",
-    traces=TRACES,
-    dtypes=("float32",),
-    modes=("xla",),
-    changes=CHANGES,
-    **{**CART_POLE.common(), "case": "cart-pole-xla"},
-)
-
-CHECKS = (*LINK_CHECKS, *UPDATE_CHECKS, COMPILED_CHECK)
+CHECKS = replay_checks(CASES, links, changes={2: slower("q")})

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from impls.learner.cases import Examples, level_critics, real_batches, synthetic_batches
+from impls.learner.replay_checks import Case, replay_checks, slower
 from impls.sac.config import SACConfig, initial_state
 from impls.sac.numpy_ref import make_learner
 from parity.checks.learner import Example, Link
-from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
-from parity.component import Check
-from parity.tolerance import Tolerance
-
-COMPOSED = {
-    "float64": {
-        "*": Tolerance(1e-10, "up to 20 updates, each continuing from its own side's results")
-    }
-}
 
 _STEP = ("observation", "action", "target")
 _ACTOR = ("observation", "noise", "alpha")
@@ -92,47 +83,37 @@ def starting_state(config: SACConfig, examples: Examples) -> Any:
     return level_critics(initial_state, make_learner, config, examples, _acting)
 
 
-@dataclass(frozen=True)
-class Case:
-    """A configuration with its data."""
-
-    name: str
-    config: SACConfig
-    examples: Examples
-    needs: tuple[str, ...] = ()
-
-    def common(self) -> dict[str, Any]:
-        return {
-            "case": self.name,
-            "config": self.config,
-            "initial_state": starting_state(self.config, self.examples),
-            "examples": both_noises(self.examples),
-            "needs": self.needs,
-        }
+def _case(name: str, config: SACConfig, examples: Examples, *needs: str, updates: int = 6) -> Case:
+    state = starting_state(config, examples)
+    # the slots of a temperature that is not learned stay at zero
+    still = () if config.learn_temperature else ("update/*/state/slot/temperature/[mv]/log_alpha",)
+    return Case(name, config, both_noises(examples), state, needs, updates, still)
 
 
 CASES = (
-    Case(
+    _case(
         "pendulum",
         SACConfig(3, 1, 2.0, (11,), max_gradient_norm=0.5, tau=0.01, initial_temperature=0.2),
         real_batches("Pendulum-v1", reward_scale=0.1, max_episode_steps=20, noise=True),
-        ("gymnasium",),
+        "gymnasium",
+        updates=20,
     ),
-    Case(
+    _case(
         "lunar-lander",
         SACConfig(8, 2, 1.0, (11, 7), gamma=0.9, initial_temperature=0.5),
         real_batches(
             "LunarLanderContinuous-v3", reward_scale=0.1, max_episode_steps=90, noise=True
         ),
-        ("gymnasium", "box2d"),
+        "gymnasium",
+        "box2d",
     ),
-    Case(
+    _case(
         "one-row",
         SACConfig(3, 2, (0.5, 2.0), (11, 7), target_entropy=0.7, max_gradient_norm=0.02),
         synthetic_batches(3, 2, rows=1, noise=True),
     ),
     # bounds of log_std that the network reaches, and a temperature that stays
-    Case(
+    _case(
         "square",
         SACConfig(
             5,
@@ -148,65 +129,8 @@ CASES = (
     ),
 )
 
-PENDULUM = CASES[0]
-"""Small, and the one that is compiled as well: compiling takes seconds per layer."""
-
-TRACES = 1
-"""Graphs of a compiled learner."""
-
-
-def _slower(group: str) -> Any:
-    return lambda learner: learner.set_learning_rate(group, 2.5e-4)
-
-
-CHANGES = {1: _slower("temperature"), 2: _slower("critic"), 3: _slower("actor")}
-"""Learning rates change while a compiled update is in use."""
-
-
-def _untouched(config: SACConfig) -> tuple[str, ...]:
-    """The slots of a temperature that is not learned stay at zero."""
-    return () if config.learn_temperature else ("update/*/state/slot/temperature/[mv]/log_alpha",)
-
-
-LINK_CHECKS: tuple[Check, ...] = tuple(
-    LinkCheck(name=link.name, links=links(case.config), **case.common())
-    for case in CASES
-    for link in links(case.config)
+CHECKS = replay_checks(
+    CASES,
+    links,
+    changes={1: slower("temperature"), 2: slower("critic"), 3: slower("actor")},
 )
-
-UPDATE_CHECKS: tuple[Check, ...] = tuple(
-    check
-    for case in CASES
-    for check in (
-        UpdateSequenceCheck(
-            name="update",
-            traces=TRACES,
-            dtypes=("float64",),
-            modes=("eager", "compiled", "xla") if case is PENDULUM else ("eager",),
-            updates=20 if case is PENDULUM else 6,
-            changes=CHANGES,
-            tolerances=COMPOSED,
-            expect_zero=_untouched(case.config),
-            **case.common(),
-        ),
-        LockstepCheck(
-            name="update",
-            traces=TRACES,
-            changes=CHANGES,
-            expect_zero=_untouched(case.config),
-            **case.common(),
-        ),
-    )
-)
-
-# torch compiles SAC in float64 only, in the composed check: compiling takes most of the time.
-COMPILED_CHECK = LockstepCheck(
-    name="update",
-    traces=TRACES,
-    dtypes=("float32",),
-    modes=("xla",),
-    changes=CHANGES,
-    **{**PENDULUM.common(), "case": "pendulum-xla"},
-)
-
-CHECKS = (*LINK_CHECKS, *UPDATE_CHECKS, COMPILED_CHECK)

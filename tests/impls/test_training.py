@@ -19,7 +19,9 @@ from click.testing import CliRunner, Result
 from impls.__main__ import main
 from impls.environments import make_environment
 from impls.errors import ConfigError
+from impls.training import bug_table as table_module
 from impls.training import lockstep as lockstep_module
+from impls.training.bug_table import CORRECT, bug_table
 from impls.training.differences import error_of, errors_of
 from impls.training.freerun import Series, growth_of, judge, outputs_apart
 from impls.training.lockstep import lockstep
@@ -451,3 +453,25 @@ def test_table_runs_the_pair_and_every_bug(monkeypatch: pytest.MonkeyPatch) -> N
     assert "(the correct pair)                   chaos" in result.output
     assert "gamma-squared                        diverge" in result.output
     assert "2 of 2 verdicts right" in result.output
+
+
+def test_the_table_of_bugs_says_what_each_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is seen, one changes nothing there, with one the update cannot be made."""
+    known = {m.id: m for m in bugs("ddpg")}
+    wanted = ("gamma-squared", "td-error-of-target-network", "gradients-of-the-wrong-network")
+    monkeypatch.setattr(table_module, "bugs", lambda name: [known[n] for n in wanted])
+    settings = {"hidden_sizes": "5", "batch_size": "7", "learning_starts": "10"}
+    told: list[str] = []
+    rows = bug_table(
+        Asked("ddpg", "torch", "Pendulum-v1", 3, settings=settings), 3, tell=told.append
+    )
+    found = [(row["bug"], row["verdict"], row["right"]) for row in rows]
+    assert found == [
+        (CORRECT, "chaos", True),
+        ("gamma-squared", "diverge", True),
+        ("td-error-of-target-network", "chaos", False),
+        ("gradients-of-the-wrong-network", "raises", True),
+    ]
+    assert "shape (4, 5), its parameter has (3, 5)" in rows[3]["error"]
+    assert "NOT SEEN" in told[2]
+    assert told[-1] == "3 of 4 verdicts right, 3 updates each"
