@@ -123,7 +123,7 @@ def _planted(algorithm: str, places: Any, found: Any) -> Iterator[str]:
                 cells.append("not run")
                 continue
             if data["verdict"] == "raises":
-                cells.append("the update raises")
+                cells.append(data["error"].partition(" an update ")[2])
                 continue
             note = f"(excess {float(data['excess_over_rounding']):.1e})"
             why = lockstep_runs.unreached(algorithm, plant, env) or "**not seen**"

@@ -7,7 +7,7 @@ from typing import Any
 
 from impls.training.freerun import freerun
 from impls.training.runs import Asked
-from impls.training.side_by_side import bugs, with_bug
+from impls.training.side_by_side import bugs, first_line, with_bug
 
 CORRECT = "(the correct pair)"
 
@@ -47,8 +47,8 @@ def _row(asked: Asked, updates: int, bug: str | None) -> dict[str, Any]:
     except Exception as error:
         if bug is None:  # of the correct pair, that is the caller's to hear
             raise
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        return {"bug": bug, "verdict": "raises", "right": True, "error": lines[0]}
+        said = f"{type(error).__name__}: {first_line(error)}"
+        return {"bug": bug, "verdict": "raises", "right": True, "error": said}
     wanted = "chaos" if bug is None else "diverge"
     return {
         "bug": bug or CORRECT,

@@ -132,8 +132,16 @@ def freerun(
         rows = bug_table(asked, updates, tell=click.echo)
         _write(json_path, {"updates": updates, "rows": rows})
         sys.exit(0 if all(row["right"] for row in rows) else 1)
-    with with_bug(algorithm, plant) as impls, bar() as tick:
-        result = run(asked, updates, impls=impls, progress=lambda k: tick(k, 2 * updates, ""))
+    try:
+        with with_bug(algorithm, plant) as impls, bar() as tick:
+            result = run(asked, updates, impls=impls, progress=lambda k: tick(k, 2 * updates, ""))
+    except ConfigError:
+        raise
+    except Exception as error:
+        if plant is None:
+            raise
+        click.echo(f"with {plant} an update raises {type(error).__name__}: {first_line(error)}")
+        sys.exit(1)
     document = result.document()
     _write(json_path, document)
     for series in (result.float32, result.float64):
@@ -191,6 +199,10 @@ def with_bug(algorithm: str, plant: str | None) -> Iterator[Mapping[str, Any]]:
         raise ConfigError(f"--plant {plant}: {algorithm} has no such bug; known: {known}")
     with planted(f"impls.{algorithm}", found[0]) as siblings:
         yield {name: siblings[name] for name in ("torch", "tf")}
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [""])[0]
 
 
 def _write(path: Path | None, document: Mapping[str, Any]) -> None:

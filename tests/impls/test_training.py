@@ -475,3 +475,16 @@ def test_the_table_of_bugs_says_what_each_does(monkeypatch: pytest.MonkeyPatch) 
     assert "shape (4, 5), its parameter has (3, 5)" in rows[3]["error"]
     assert "NOT SEEN" in told[2]
     assert told[-1] == "3 of 4 verdicts right, 3 updates each"
+
+
+def test_a_planted_bug_that_raises_is_told_in_one_line() -> None:
+    found = run(
+        "freerun", "ddpg", "--env", "Pendulum-v1", "--updates", "1", "--set", "hidden_sizes=5",
+        "--set", "batch_size=7", "--set", "learning_starts=10",
+        "--plant", "gradients-of-the-wrong-network",
+    )  # fmt: skip
+    assert found.exit_code == 1
+    assert found.output.strip().splitlines()[-1] == (
+        "with gradients-of-the-wrong-network an update raises ShapeError: gradient 'l1/kernel': "
+        "shape (4, 5), its parameter has (3, 5)"
+    )
