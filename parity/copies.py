@@ -22,9 +22,19 @@ def contiguous(array: np.ndarray) -> np.ndarray:
     """The array itself where it is in C order; else a copy that is."""
     if array.flags.c_contiguous:
         return array
-    if array.ndim != 2 or array.size < SMALL or not array.flags.f_contiguous:
-        return np.ascontiguousarray(array)
-    return _transposed(array.T)
+    return _transposed(array.T) if is_turned(array) else np.ascontiguousarray(array)
+
+
+def is_turned(array: np.ndarray) -> bool:
+    """Whether it is a large matrix that is stored by columns."""
+    turned = array.flags.f_contiguous and not array.flags.c_contiguous
+    return bool(turned and array.ndim == 2 and array.size >= SMALL)
+
+
+def turn(array: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """``out``, with the values of some rows of a matrix that is stored by columns."""
+    _fill(out, array.T, range(0, len(out), BLOCK))
+    return out
 
 
 def fresh(array: np.ndarray) -> np.ndarray:

@@ -61,6 +61,12 @@ def notes(subject: Mapping[str, Any], causes: Sequence[Mapping[str, Any]] = ()) 
             "each environment was run once, as given; give factories (functions that make one): "
             "then causes are tried on fresh ones"
         )
+    looked = subject.get("search")
+    if looked and not looked["found"]:
+        lines.append(
+            f"the search tried {looked['tried']} other inputs, outputs first and gradients then: "
+            "the sides differ on none of them"
+        )
     said = {(cause.get("place"), cause.get("cause")) for cause in causes}
     settings = [s for s in subject.get("config") or () if (s["layer"], s.get("cause")) not in said]
     return lines + _settings(settings)

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import Any
 
-from parity import details, progress
+from parity import details, progress, spill
 from parity.align import Unmatched, merge_order, unmatched
 from parity.compare import Difference, compare_arrays
 from parity.errors import InvalidInput
@@ -285,7 +285,10 @@ def _compare_entry(
         )
         for left, right in combinations(traces, 2)
     )
-    return Entry(name, differences, tolerance, _detail(arrays, differences))
+    entry = Entry(name, differences, tolerance, _detail(arrays, differences))
+    if sample.size >= spill.LARGE:
+        spill.forget()
+    return entry
 
 
 def _detail(

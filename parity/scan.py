@@ -8,14 +8,15 @@ exactly. A block of equal bits costs one subtraction. Extra memory is a few bloc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from parity.copies import contiguous, cores
+from parity.copies import contiguous, cores, is_turned, turn
 from parity.scan_exact import Exact, differing, exactly
 from parity.scan_quick import QUICK, Bounds, Workspace
 
@@ -75,6 +76,8 @@ def scan(left: Any, right: Any, atol: float, reference: Any = None) -> Extremes:
     """
     given = [left, right] if reference is None else [left, right, reference]
     if all(isinstance(array, np.ndarray) for array in given):
+        if any(is_turned(array) for array in given):
+            return _by_rows(given, atol)
         flat = [_flat(array) for array in given]
         workers = min(cores(), 4) if flat[0].size >= THREADED else 1
         if workers > 1:
@@ -189,15 +192,47 @@ class _Pass:
 
 def _in_threads(flat: list[np.ndarray], atol: float, workers: int) -> Extremes:
     """NumPy lets other threads run while it computes; each takes one piece, in order."""
-    size = flat[0].size
-    edges = [size * i // workers // BLOCK * BLOCK for i in range(workers)] + [size]
+    return _shared(flat[0].size, BLOCK, workers, atol, functools.partial(_slices, flat))
+
+
+def _by_rows(given: list[np.ndarray], atol: float) -> Extremes:
+    """Matrices of which one is stored by columns: turned a few rows at a time, never whole."""
+    rows, columns = given[0].shape
+    step = min(256, max(16, (1 << 20) // columns))
+    workers = min(cores(), 4, -(-rows // step)) if given[0].size >= THREADED else 1
+
+    def pieces(begin: int, end: int) -> Iterator[tuple[int, list[np.ndarray]]]:
+        room = [np.empty((step, columns), a.dtype) if is_turned(a) else None for a in given]
+        for top in range(begin, end, step):
+            high = min(top + step, end)
+            parts = [
+                contiguous(a[top:high]) if r is None else turn(a[top:high], r[: high - top])
+                for a, r in zip(given, room, strict=True)
+            ]
+            for start, part in _slices([p.reshape(-1) for p in parts], 0, parts[0].size):
+                yield top * columns + start, part
+
+    return _shared(rows, step, workers, atol, pieces)
+
+
+def _shared(
+    size: int,
+    step: int,
+    workers: int,
+    atol: float,
+    pieces: Callable[[int, int], Iterator[tuple[int, list[np.ndarray]]]],
+) -> Extremes:
+    """The whole in as many parts, each of whole steps, as there are workers."""
+    edges = [size * i // workers // step * step for i in range(workers)] + [size]
+    if workers == 1:
+        return _Pass(atol).run(pieces(0, size))
     with ThreadPoolExecutor(workers) as pool:
-        pieces = [
-            pool.submit(_Pass(atol).run, _slices(flat, begin, end))
+        parts = [
+            pool.submit(_Pass(atol).run, pieces(begin, end))
             for begin, end in zip(edges[:-1], edges[1:], strict=True)
         ]
-        found = pieces[0].result()
-        for piece in pieces[1:]:
+        found = parts[0].result()
+        for piece in parts[1:]:
             found.merge(piece.result())
     return found
 

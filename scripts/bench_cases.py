@@ -254,16 +254,23 @@ def _actions(
     return rng.integers(config.action_size, size=shape)
 
 
-def environment(threads: int, device: str) -> dict[str, str]:
-    """Variables that fix the threads of every framework; they are read when one starts."""
+def environment(threads: int, device: str, name: str = "") -> dict[str, str]:
+    """Variables that fix the threads of every framework; they are read when one starts.
+
+    Args:
+        name: the contender. A graph of TensorFlow takes its threads for operations side by side,
+            of one thread each: the twin critics and what else does not wait for one another. XLA
+            and single operations share the threads within an operation.
+    """
     count = str(threads)
+    side_by_side = name == "tf-function"
     return {
         **os.environ,
         "OMP_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
         "OPENBLAS_NUM_THREADS": count,
-        "TF_NUM_INTRAOP_THREADS": count,
-        "TF_NUM_INTEROP_THREADS": "1",
+        "TF_NUM_INTRAOP_THREADS": "1" if side_by_side else count,
+        "TF_NUM_INTEROP_THREADS": count if side_by_side else "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "TORCHINDUCTOR_VEC_ISA_OK": "1",  # no probe programs, which are no part of compiling a step
         "JAX_PLATFORMS": "cpu" if device == "cpu" else "",

@@ -60,7 +60,7 @@ class Remote:
             stderr=settings.log,
             text=True,
             cwd=ROOT,
-            env={**environment(settings.threads, settings.device), **variables},
+            env={**environment(settings.threads, settings.device, name), **variables},
         )
 
     def send(self, **request: Any) -> None:

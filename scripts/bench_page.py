@@ -300,8 +300,9 @@ rounds. On a busy machine, `--threads 1 --clock cpu` counts the processor's time
 clock's.
 
 Each contender has a process of its own, one works at a time, and all have the same number of
-threads (TensorFlow: within an operation; one operation at a time) and cores. A turn begins with
-calls that are not timed.
+threads and cores. TensorFlow has them within an operation, one operation at a time; `tf-function`
+has them for operations side by side, of one thread each. A turn begins with calls that are not
+timed.
 
 On a GPU, `python scripts/bench.py --device cuda --out FILE` takes torch's times from CUDA events;
 that has not been run here: this machine has none.

@@ -4,6 +4,8 @@
     python scripts/scaling.py --only parameters    # or --only depth
     python scripts/scaling.py --plot               # draw what was measured before
 
+A run that was broken off goes on where it was.
+
 A pair is a chain of dense layers with ReLU. Each point is a process of its own, in which checks
 and plain passes (forward and backward, eager, float32, the same inputs) take turns; figures are
 medians. Seconds on the clock mean something on a quiet machine only; the processor's stand beside.
@@ -26,7 +28,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from parity.trace import write_atomic  # noqa: E402
+
 RESULTS = ROOT / "benchmarks" / "scaling.json"
+UNFINISHED = ROOT / "runs" / "scaling.part.json"
+"""Points of a run that was broken off: the next one goes on from there."""
 PICTURE = ROOT / "docs" / "images" / "scaling.svg"
 LAYERS, ROWS = 6, 256
 PARAMETERS = (1e6, 3e6, 10e6, 30e6, 100e6)
@@ -39,34 +45,61 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=("parameters", "depth"))
     parser.add_argument("--most", type=float, default=max(PARAMETERS), help="parameters")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--plot", action="store_true", help="draw what was measured before")
     parser.add_argument("--point", nargs=3, type=int, metavar=("DEPTH", "WIDTH", "ROWS"))
     options = parser.parse_args(arguments)
     if options.point:
         print(json.dumps(measure(*options.point, rounds=options.rounds)))
         return 0
-    found = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    found = _read(RESULTS)
     if not options.plot:
         sizes = {"parameters": [n for n in PARAMETERS if n <= options.most], "depth": DEPTHS}
         for series, wanted in sizes.items():
             if options.only in (None, series):
-                found[series] = list(points(series, wanted, rounds=options.rounds))
-    from parity.trace import write_atomic
-
-    RESULTS.parent.mkdir(exist_ok=True)
-    write_atomic(RESULTS, (json.dumps(found, indent=1) + "\n").encode())
+                found[series] = _measured(series, wanted, rounds=options.rounds)
+    _write(RESULTS, found)
     write_atomic(PICTURE, plot(found).encode())
+    if not options.plot:
+        UNFINISHED.unlink(missing_ok=True)
     print(table(found))
     return 0
+
+
+def _measured(series: str, sizes: Sequence[float], *, rounds: int) -> list[Point]:
+    """The points of one series; those that a run measured before it was broken off are kept."""
+    known = {tuple(p["shape"]): p["point"] for p in _read(UNFINISHED).get(series, [])}
+    found: list[Point] = []
+    for size in sizes:
+        key = (*_shape(series, size), rounds)
+        if key not in known:
+            (known[key],) = points(series, [size], rounds=rounds)
+            kept = [{"shape": list(k), "point": p} for k, p in known.items()]
+            _write(UNFINISHED, {**_read(UNFINISHED), series: kept})
+        found.append(known[key])
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text())) if path.is_file() else {}
+
+
+def _write(path: Path, found: Mapping[str, Any]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    write_atomic(path, (json.dumps(found, indent=1) + "\n").encode())
+
+
+def _shape(series: str, size: float) -> tuple[int, int, int]:
+    """Layers, their width, and rows of a point of ``parameters`` or ``depth``."""
+    if series == "parameters":
+        return LAYERS, round((size / LAYERS) ** 0.5), ROWS
+    return int(size), NARROW, FEW
 
 
 def points(series: str, sizes: Sequence[float], *, rounds: int) -> Iterator[Point]:
     """The points of ``parameters`` or ``depth``, each measured in a process of its own."""
     for size in sizes:
-        shape = (int(size), NARROW, FEW)
-        if series == "parameters":
-            shape = (LAYERS, round((size / LAYERS) ** 0.5), ROWS)
+        shape = _shape(series, size)
         command = [sys.executable, __file__, "--rounds", str(rounds), "--point", *map(str, shape)]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
         point: Point = json.loads(done.stdout.splitlines()[-1])
@@ -95,8 +128,14 @@ def measure(depth: int, width: int, rows: int, *, rounds: int) -> Point:
     data = np.random.default_rng(0).standard_normal((rows, width)).astype(np.float32)
     verdicts, wide = [], 0
     plain, checked = _Clock(start), _Clock(start)
-    _passes(one, other, data)
-    check(one, other, {"x": data})
+    for clock, work in (
+        (plain, lambda: _passes(one, other, data)),
+        (checked, lambda: check(one, other, {"x": data})),
+    ):
+        clock.run(work)
+        clock.begin()
+    # TensorFlow keeps what it once held for itself, so that what runs later seems to hold it too
+    plain_holds, check_holds = plain.peak, checked.peak
     for _ in range(rounds):
         plain.run(lambda: _passes(one, other, data))
         report = checked.run(lambda: check(one, other, {"x": data}))
@@ -104,6 +143,7 @@ def measure(depth: int, width: int, rows: int, *, rounds: int) -> Point:
         wide = len(report.subject.get("float64_rows", data))
     count = sum(p.numel() for p in one.parameters())
     shape = {"depth": depth, "width": width, "rows": rows, "parameters": count}
+    plain.peak, checked.peak = plain_holds, check_holds
     figures = {"plain": plain.figures(), "check": checked.figures()}
     about = {"verdicts": sorted(set(verdicts)), "float64_rows": wide, "cores": os.cpu_count()}
     return {**shape, **figures, **about}
@@ -159,6 +199,11 @@ class _Clock:
             self.cpu.append(time.process_time() - began[1])
             stop.set()
             watch.join()
+
+    def begin(self) -> None:
+        """Forget the seconds of what ran to warm up; the memory that it took counts."""
+        self.seconds.clear()
+        self.cpu.clear()
 
     def _watch(self, stop: threading.Event) -> None:
         while not stop.wait(0.01):

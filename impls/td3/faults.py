@@ -264,10 +264,10 @@ MUTANTS = (
     ),
     Mutant(
         id="delay-frozen-by-tracing",
-        find='made: Tensors = self._critic_step(*fields, draws["noise"])\n'
+        find="        step = self._critic_step\n"
         "        if self.step % self.config.policy_delay == 0:\n"
-        '            made |= self._actor_step(batch["observation"])\n'
-        "        return made",
+        "            step = self._delayed_step\n"
+        '        made: Tensors = step(*fields, draws["noise"])\n',
         replace="""
         def whole(observation: tf.Tensor, *others: tf.Tensor) -> Tensors:
             made = self._critic_links(observation, *others)
@@ -277,7 +277,8 @@ MUTANTS = (
 
         self._critic_step = getattr(self, "_whole", None) or self.compiled(whole)
         self._whole = self._critic_step
-        return self._whole(*fields, draws["noise"])""",
+        made: Tensors = self._whole(*fields, draws["noise"])
+""",
         caught_by="lockstep.update",
         because="one graph for the whole update: whether it is delayed is asked while tracing only",
         case="pendulum-xla",
@@ -286,8 +287,8 @@ MUTANTS = (
     ),
     Mutant(
         id="traced-anew-in-every-update",
-        find='made |= self._actor_step(batch["observation"])',
-        replace='made |= self.compiled(self._actor_links)(batch["observation"])',
+        find="step = self._delayed_step",
+        replace="step = self.compiled(self._delayed_links)",
         caught_by="lockstep.update",
         because="tf.function is made inside of the update: it traces each time",
         case="pendulum-xla",

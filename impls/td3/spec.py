@@ -43,7 +43,7 @@ class TD3(Learner):
         device: ``cpu``, ``cuda`` or ``cuda:N``.
         variant: how :meth:`update` runs: ``eager``; ``compile`` (torch, Inductor);
             ``function`` or ``xla`` (TensorFlow). Either makes two graphs, one of the critics' part
-            and one of the delayed part. The links always run eagerly.
+            and one of the whole, for the delayed updates. The links always run eagerly.
 
     Raises:
         ConfigError: the side has no such variant.

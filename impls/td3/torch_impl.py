@@ -35,7 +35,7 @@ class TD3(Learner):
         self._layouts: Layouts = {"batch": layout, "draws": {"noise": layout["action"]}}
         # two graphs, and the choice between them in Python: a delay inside of one would be frozen
         self._critic_step = self.compiled(self._critic_links)
-        self._actor_step = self.compiled(self._actor_links)
+        self._delayed_step = self.compiled(self._delayed_links)
 
     def target_action(self, next_observation: Tensor, noise: Tensor) -> Tensor:
         with torch.no_grad():
@@ -107,9 +107,10 @@ class TD3(Learner):
         self.require(batch, draws, self._layouts, self.config.check_finite)
         self.step += 1
         fields = (batch[name] for name in self._layouts["batch"])
-        made: Tensors = self._critic_step(*fields, draws["noise"])
+        step = self._critic_step
         if self.step % self.config.policy_delay == 0:
-            made |= self._actor_step(batch["observation"])
+            step = self._delayed_step
+        made: Tensors = step(*fields, draws["noise"])
         return made
 
     def _critic_links(
@@ -132,8 +133,12 @@ class TD3(Learner):
         self.apply_critic(gradients)
         return made
 
+    def _delayed_links(self, observation: Tensor, *others: Tensor) -> Tensors:
+        """All links, of a delayed update: one graph, in which nothing waits for a second call."""
+        return {**self._critic_links(observation, *others), **self._actor_links(observation)}
+
     def _actor_links(self, observation: Tensor) -> Tensors:
-        """The links of a delayed update, in order."""
+        """The links that a delayed update has on top, in order."""
         made: Tensors = {}
         made["actor_loss"], gradients = self.actor_gradients(observation)
         if self.config.max_gradient_norm is not None:

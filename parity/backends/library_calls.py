@@ -28,7 +28,7 @@ _PLACES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("tf.image", tf.image, ()),
     ("tf.math", tf.math, ("l2_normalize", "cumsum", "cumprod", "top_k", "reduce_std")),
     ("tf", tf, ("pad", "sort", "argsort", "norm", "one_hot", "cumsum", "clip_by_norm",
-                "clip_by_global_norm")),
+                "clip_by_global_norm", "clip_by_value")),
 )  # fmt: skip
 
 
@@ -68,13 +68,14 @@ def _simple(value: Any) -> bool:
 def _replaced(replacements: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
     undo = []
     try:
-        for name, owner, attribute, function in _functions():
+        for name, owner, attribute, _ in _functions():
             if name in replacements:
-                undo.append((owner, attribute, function))
+                # what stands there may be a replacement already
+                undo.append((owner, attribute, getattr(owner, attribute)))
                 setattr(owner, attribute, replacements[name])
         yield
     finally:
-        for owner, attribute, function in undo:
+        for owner, attribute, function in reversed(undo):
             setattr(owner, attribute, function)
 
 
@@ -83,10 +84,10 @@ def recorded() -> Iterator[list[LibraryCall]]:
     """A list that fills with the calls made inside."""
     calls: list[LibraryCall] = []
 
-    def telling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(function)
+    def telling(name: str, function: Callable[..., Any], original: Any) -> Callable[..., Any]:
+        signature = inspect.signature(original)
 
-        @functools.wraps(function)
+        @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 bound = signature.bind(*args, **kwargs)
@@ -101,15 +102,15 @@ def recorded() -> Iterator[list[LibraryCall]]:
 
         return call
 
-    with _replaced({name: telling(name, f) for name, _, _, f in _functions()}):
+    with _replaced({n: telling(n, getattr(o, a), f) for n, o, a, f in _functions()}):
         yield calls
 
 
 @contextmanager
 def with_setting(name: str, setting: str, value: Any) -> Iterator[None]:
     """Every call of one function has another value for one of its parameters."""
-    function = next(f for n, _, _, f in _functions() if n == name)
-    signature = inspect.signature(function)
+    owner, attribute, original = next((o, a, f) for n, o, a, f in _functions() if n == name)
+    function, signature = getattr(owner, attribute), inspect.signature(original)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)

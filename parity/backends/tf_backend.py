@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from parity import spill
 from parity.backends import seen
 from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
 from parity.backends.keras_recorder import Recorder, is_float
@@ -89,10 +91,12 @@ class TensorFlowBackend(Backend):
         if unbuilt(module):  # the first call of a subclassed model also runs it symbolically
             call_model(module, tensors, training=False)
         slots = [s for s in self.slots(module) if s.trainable and s.path not in without]
-        with tf.device(_device(device)), _tape() as tape:
+        natives = [native for slot in slots for native in slot.natives]
+        groups = _groups(natives) if dtype == "float64" else [natives]
+        with tf.device(_device(device)), _tape(persistent=len(groups) > 1) as tape:
             for tensor in floats.values():
                 tape.watch(tensor)
-            for native in (n for slot in slots for n in slot.natives):
+            for native in natives:
                 tape.watch(native)
             recorder = Recorder(self, module)
             with recorder.installed():
@@ -101,17 +105,27 @@ class TensorFlowBackend(Backend):
         record.calls = recorder.calls
         if not backward:
             return record
-        natives = [native for slot in slots for native in slot.natives]
-        hidden = [_floats(nested) for nested in recorder.outputs]
-        wanted = [*floats.values(), *natives, *(t for group in hidden for t in group)]
-        found = iter(_gradients(tape, output, wanted, cotangents))
+        hidden = [t for nested in recorder.outputs for t in _floats(nested)]
+        wanted = [*floats.values(), *hidden, *groups[0]]
+        given: dict[str, np.ndarray] = {}  # asked for once: the order of asking may count
+
+        def weigh(path: str, shape: tuple[int, ...]) -> np.ndarray:
+            if path not in given:
+                given[path] = cotangents(path, shape)
+            return given[path]
+
+        found = iter(_gradients(tape, output, wanted, weigh))
         record.input_gradients = {name: next(found) for name in floats}
-        for slot in slots:
-            record.parameter_gradients[slot.path] = slot.gradient(
-                [next(found) for _ in slot.natives]
-            )
         for call, nested in zip(recorder.calls, recorder.outputs, strict=True):
             call.output_gradient = _gradient_structure(nested, found)
+        own = [*found]
+        for group in groups[1:]:
+            own += _gradients(tape, output, group, weigh)
+        rest = iter(own)
+        for slot in slots:
+            record.parameter_gradients[slot.path] = slot.gradient(
+                [next(rest) for _ in slot.natives]
+            )
         return record
 
     def call_layer(
@@ -157,7 +171,28 @@ def _gradients(
         return [None for _ in sources]
     weights = [tf.constant(cotangents(path, tuple(t.shape)), t.dtype) for path, t in live]
     gradients = tape.gradient([t for _, t in live], sources, output_gradients=weights)
-    return [None if g is None else seen(tf.convert_to_tensor(g)) for g in gradients]
+    return [None if g is None else spill.kept(seen(tf.convert_to_tensor(g))) for g in gradients]
+
+
+_GROUPS = 3
+"""Each group after the first takes a part of the backward pass once more."""
+
+
+def _groups(natives: Sequence[Any]) -> list[list[Any]]:
+    """Variables whose gradients are taken together: not all at once where these go to a file.
+
+    The first ones first: with them come the gradients of all layers, back to the first layer.
+    """
+    sizes = [math.prod(native.shape) for native in natives]
+    if spill.store() is None or sum(sizes) < _GROUPS * spill.LARGE:
+        return [list(natives)]
+    room = sum(sizes) / _GROUPS
+    groups: list[list[Any]] = [[] for _ in range(_GROUPS)]
+    before = 0
+    for native, size in zip(natives, sizes, strict=True):
+        groups[min(int((before + size / 2) / room), _GROUPS - 1)].append(native)
+        before += size
+    return [groups[0], *filter(None, groups[1:])]
 
 
 def call_model(module: Any, tensors: Sequence[Any], *, training: bool) -> Any:
@@ -175,9 +210,9 @@ def _built(layer: Any) -> bool:
     return getattr(layer, "built", True) is not False or own == "Layer.build"
 
 
-def _tape() -> Any:
+def _tape(*, persistent: bool) -> Any:
     """Watches what it is told to: a frozen Keras layer's ``tf.Variable`` still says trainable."""
-    return tf.GradientTape(watch_accessed_variables=False)
+    return tf.GradientTape(persistent=persistent, watch_accessed_variables=False)
 
 
 def _floats(nested: Any) -> list[Any]:

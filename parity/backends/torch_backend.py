@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from parity import spill
+from parity.backends import to_numpy
 from parity.backends.base import Backend, Broadcast, ModuleRecord, Slot
 from parity.backends.torch_broadcast import BroadcastWatch
 from parity.backends.torch_recorder import Recorder
@@ -77,17 +79,18 @@ class TorchBackend(Backend):
         recorder = Recorder(self, module, device)
         with _mode(module, training), recorder.installed():
             output = module(*tensors)
-            arrays = {path: np.array(self.to_numpy(leaf)) for path, leaf in flatten(output)}
+            arrays = {path: spill.copied(self.to_numpy(leaf)) for path, leaf in flatten(output)}
             record = ModuleRecord(output=arrays, calls=recorder.calls)
             if not backward:
                 return record
             natives = [native for slot in slots for native in slot.natives]
             wanted = [*floats.values(), *natives]
-            found = iter(_gradients(self, output, wanted, cotangents))
+            with _handed_over(natives if dtype == "float64" else []) as stored:
+                found = iter(_gradients(self, output, wanted, cotangents))
         record.input_gradients = {name: next(found) for name in floats}
         for slot in slots:
             record.parameter_gradients[slot.path] = slot.gradient(
-                [next(found) for _ in slot.natives]
+                [stored.get(id(native), next(found)) for native in slot.natives]
             )
         return record
 
@@ -139,6 +142,39 @@ def _gradients(
     ]
     gradients = torch.autograd.grad([t for _, t in live], sources, weights, allow_unused=True)
     return [None if g is None else backend.to_numpy(g) for g in gradients]
+
+
+@contextmanager
+def _handed_over(sources: Sequence[torch.Tensor]) -> Iterator[dict[int, np.ndarray]]:
+    """Gradients that are stored in a file as soon as they are made, by their tensors' ids.
+
+    autograd is handed zeros of no size in their place, so that it never holds all of them.
+    """
+    stored: dict[int, np.ndarray] = {}
+    store = spill.store()
+    handles = []
+
+    def stores(source: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor | None]:
+        def hook(gradient: torch.Tensor) -> torch.Tensor | None:
+            if store is None or gradient.layout is not torch.strided:
+                return None
+            kept = store.keep(to_numpy(gradient))
+            if kept is None:
+                return None
+            stored[id(source)] = kept
+            return gradient.new_zeros(()).expand(gradient.shape)
+
+        return hook
+
+    try:
+        once = {id(source): source for source in sources}  # several slots may share a tensor
+        for source in once.values() if store is not None else ():
+            if source.numel() >= spill.LARGE:
+                handles.append(source.register_hook(stores(source)))
+        yield stored
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _own_tensors(layer: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -25,6 +25,8 @@ from parity.debug.sites import Site, chain_of
 
 _LIMIT = 20_000
 _LARGEST = 4_000_000
+_VIEWS = frozenset("slice select view t transpose detach alias as_strided unsqueeze expand".split())
+"""Operations that only look at a tensor, often to write to it."""
 
 
 @dataclass
@@ -50,9 +52,12 @@ class Recorder(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[TorchCall] = []
-        self._made: dict[int, tuple[int, Any]] = {}  # the tensor is kept, so that its id is its own
+        # position, the tensor (kept, so that its id is its own), how often it was written to
+        self._made: dict[int, tuple[int, Any, int]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if len(self.calls) < _LIMIT and func.overloadpacket.__name__ not in _VIEWS:
+            self._filled(tree_leaves((args, kwargs or {})))
         result = func(*args, **(kwargs or {}))
         if len(self.calls) < _LIMIT:
             leaves = tree_leaves((args, kwargs or {}))
@@ -61,7 +66,7 @@ class Recorder(TorchDispatchMode):
             values = [_array(t) for t in made]
             given = [self._made.get(id(t), (-1,))[0] for t in leaves if isinstance(t, torch.Tensor)]
             for tensor in made:
-                self._made[id(tensor)] = len(self.calls), tensor
+                self._made[id(tensor)] = len(self.calls), tensor, _version(tensor)
             self.calls.append(
                 TorchCall(
                     str(func.overloadpacket).removeprefix("aten."),
@@ -73,6 +78,26 @@ class Recorder(TorchDispatchMode):
                 )
             )
         return result
+
+    def _filled(self, given: list[Any]) -> None:
+        """Record tensors anew that were written to through views: ``returns[t] = ...``."""
+        for tensor in given:
+            known = self._made.get(id(tensor)) if isinstance(tensor, torch.Tensor) else None
+            if known is None or _version(tensor) == known[2]:
+                continue
+            array = _array(tensor)
+            if array is not None:
+                index, _, _ = known
+                site = self.calls[index].site
+                self._made[id(tensor)] = len(self.calls), tensor, _version(tensor)
+                self.calls.append(TorchCall("filled", site, [array], [], False, [index]))
+
+
+def _version(tensor: Any) -> int:
+    try:
+        return int(tensor._version)
+    except RuntimeError:  # one made for inference keeps no count
+        return 0
 
 
 class _NumpyListener:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from parity import progress
+from parity import progress, spill
 from parity.backends import to_numpy
 from parity.backends.base import (
     Backend,
@@ -95,12 +95,12 @@ class Recorder:
     def _kept(self, tensor: torch.Tensor) -> np.ndarray:
         """The values now; one copy of a tensor that is handed from layer to layer unchanged."""
         if tensor.is_inference():  # whose changes torch does not count
-            return _copied(tensor)
+            return spill.copied(to_numpy(tensor))
         known = self._copies.get(id(tensor))
         if known is not None and known[1] == tensor._version and known[0]() is tensor:
             if np.array_equal(to_numpy(tensor), known[2]):  # a change through .data is not counted
                 return known[2][...]
-        array = _copied(tensor)
+        array = spill.copied(to_numpy(tensor))
         self._copies[id(tensor)] = weakref.ref(tensor), tensor._version, array
         return array[...]
 
@@ -111,7 +111,7 @@ class Recorder:
 
         def arrived(index: int) -> Callable[[torch.Tensor], None]:
             def hook(gradient: torch.Tensor) -> None:
-                gradients[index] = _copied(gradient)
+                gradients[index] = spill.copied(to_numpy(gradient))
                 call.output_gradient = tree_unflatten(gradients, spec)
 
             return hook

@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from parity.debug import acting, stepping
+from parity.debug import acting, agent_causes, stepping
 from parity.debug.acting import Agent
 from parity.debug.rounding import rounding_tolerances
 from parity.debug.subjects import Subject, call_factory
-from parity.diagnose.causes import CAUSES
 from parity.errors import InvalidInput, ParityError
 from parity.report import Problem, Report, build_report
-from parity.tolerance import ACTION_RELATION, CHAOS_ONSET
-from parity.trace import Trace, flatten
+from parity.tolerance import CHAOS_ONSET
+from parity.trace import Trace
 from parity.verdict import Verdict
 
 SIDES = ("torch", "tf")
@@ -277,7 +276,7 @@ def _judged(
     if problems:
         alone = build_report(forced, **judged, problems=problems, subject=subject)
     if not alone.passed:
-        return _placed(alone.with_(causes=_causes(agents, networks, alone, met)))
+        return _placed(alone.with_(causes=agent_causes.causes(agents, networks, alone, met)))
     return _placed(_with_free(alone, forced, free))
 
 
@@ -328,64 +327,3 @@ def _placed(report: Report) -> Report:
     if problems:
         place = f"{problems[0].name}/{problems[0].details['place']}"
     return replace(report, subject={**report.subject, "place": place})
-
-
-def _causes(
-    agents: Mapping[str, Agent],
-    networks: Mapping[str, Report | str],
-    report: Report,
-    met: Sequence[Any],
-) -> tuple[Mapping[str, Any], ...]:
-    found: list[Mapping[str, Any]] = []
-    for name, inner in networks.items():
-        if isinstance(inner, Report) and not inner.passed:
-            found += [{**c, "text": f"{name}: {c.get('text', '')}"} for c in inner.causes]
-    first = report.first_divergence
-    if first is None:
-        return tuple(found)
-    for side in SIDES:
-        if draws(agents[side], met[0]):
-            text = f"the {side} agent answers one observation with two actions"
-            return (_cause("agent-noise", text), *found)
-    return (*found, *_action_relation(report, agents, met))
-
-
-def draws(agent: Agent, observation: Any) -> bool:
-    """Whether it answers one observation with two actions."""
-    if agent.recorded is not None:
-        return agent.recorded.draws
-    answers = []
-    for _ in range(2):
-        agent.begin()
-        made = agent.act(copy.deepcopy(observation))
-        answers.append([np.asarray(leaf) for _, leaf in flatten(list(made))])
-    return any(not np.array_equal(a, b) for a, b in zip(*answers, strict=False))
-
-
-def _again(agent: Agent, met: Sequence[Any]) -> list[list[Any]]:
-    if agent.recorded is not None:
-        return agent.recorded.driven.answers
-    return [agent.act(copy.deepcopy(observation)) for observation in met]
-
-
-def _cause(name: str, text: str, **numbers: float) -> dict[str, Any]:
-    info = CAUSES[name]
-    return {"cause": name, "text": text, **numbers, "fix": info.fix, "docs": info.link}
-
-
-def _action_relation(
-    report: Report, agents: Mapping[str, Agent], met: Sequence[Any]
-) -> list[Mapping[str, Any]]:
-    """How tf's actions follow from torch's on the same observations."""
-    from parity.debug.environment_series import relation
-
-    rows = {side: [np.asarray(a[0]) for a in _again(agents[side], met)] for side in SIDES}
-    if len({a.shape for series in rows.values() for a in series}) != 1:
-        return []
-    left, right = (np.stack(rows[side]) for side in SIDES)
-    found = relation("action", left, right, ACTION_RELATION)
-    if found is None:
-        return []
-    known = found.cause if found.cause in CAUSES else "relation"
-    gap = float(np.abs(left.astype(np.float64) - right).max())
-    return [_cause(known, found.text, before=gap, after=found.after)]

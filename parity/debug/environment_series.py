@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +19,19 @@ class Relation:
     after: float
 
 
-def relation(field: str, left: np.ndarray, right: np.ndarray, bound: float) -> Relation | None:
+def relation(
+    field: str,
+    left: np.ndarray,
+    right: np.ndarray,
+    bound: float,
+    begins: Collection[int] = (),
+) -> Relation | None:
     """The first relation of two series ``[steps, ...]`` that holds at every step.
 
     Args:
         field: ``reward``, ``observation`` or ``observation/...``: what the words say.
         bound: the error up to which a relation holds, relative to the largest value.
+        begins: rows at which an episode begins: what is late there is of the episode before.
     """
     if left.shape != right.shape:
         return _of_shapes(field, left, right, bound)
@@ -38,7 +45,7 @@ def relation(field: str, left: np.ndarray, right: np.ndarray, bound: float) -> R
         *_sign(what, a, b),
         *_scaled(what, a, b, limit),
         *_clipped(what, a, b, limit),
-        *_late(a, b, limit),
+        *_late(a, b, limit, begins),
         *_reordered(what, a, b),
         *_running(what, a, b),
         *_affine(what, a, b, limit),
@@ -106,12 +113,16 @@ def _clipped(what: str, a: np.ndarray, b: np.ndarray, limit: float) -> Iterator[
             yield Relation(f"{what}-clip", text, after)
 
 
-def _late(a: np.ndarray, b: np.ndarray, limit: float) -> Iterator[Relation]:
-    if len(a) < 4:
+def _late(
+    a: np.ndarray, b: np.ndarray, limit: float, begins: Collection[int]
+) -> Iterator[Relation]:
+    rows = [t for t in range(1, len(a)) if t not in begins]
+    if len(rows) < 3:
         return
+    before = [t - 1 for t in rows]
     for x, y, side in ((a, b, "tf"), (b, a, "torch")):
         if np.unique(x, axis=0).shape[0] > 2:
-            after = float(np.abs(y[1:] - x[:-1]).max())
+            after = float(np.abs(y[rows] - x[before]).max())
             if after <= limit:
                 yield Relation("off-by-one", f"{side} is one step late", after)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from parity import progress
 from parity.checks import seeded
-from parity.debug import stepping
+from parity.debug import environment_seeding, stepping
 from parity.debug.stepping import Rollout
 from parity.debug.subjects import Subject, call_factory
 from parity.errors import InvalidInput
@@ -58,6 +58,10 @@ class Side:
     def spaces(self) -> Iterator[tuple[str, np.ndarray]]:
         """What its spaces declare, as entries."""
         return stepping.spaces(self.first)
+
+    def seeding(self, seed: int) -> dict[str, bool]:
+        """What its resets do with their seed, where that can be found out."""
+        return environment_seeding.properties(self.fresh, seed, self.label)
 
     def unsteady(self, actions: Sequence[Any], rollout: Rollout, seed: int) -> list[str]:
         """Entries that it answers differently when it is run again from the same seed."""
@@ -170,6 +174,8 @@ def _judged(
     volatile = {n for names in unsteady.values() for n in names if "/info/" in n}
     traces = {name: _whole(sides[name], rollout, volatile) for name, rollout in rollouts.items()}
     _drop_lone_infos(traces, lone := _lone_infos(rollouts, volatile))
+    if remade:
+        _add_seeding(traces, sides, seed)
     problems = [
         Problem("environment-stopped", side, {"why": r.stopped})
         for side, r in rollouts.items()
@@ -210,6 +216,15 @@ def unsteady_entries(side: Side, actions: Sequence[Any], first: Rollout, seed: i
         or array.shape != again[key].shape
         or not np.array_equal(array, again[key], equal_nan=array.dtype.kind == "f")
     ]
+
+
+def _add_seeding(traces: Mapping[str, Trace], sides: Mapping[str, Side], seed: int) -> None:
+    """What the resets do with their seed, as far as it could be found out on both sides."""
+    found = {name: side.seeding(seed) for name, side in sides.items()}
+    for name in found["torch"]:
+        if name in found["tf"]:
+            for side, trace in traces.items():
+                trace.add(environment_seeding.PLACE + name, np.asarray(found[side][name]))
 
 
 def _lone_infos(rollouts: Mapping[str, Rollout], volatile: set[str]) -> dict[str, str]:

@@ -4,7 +4,8 @@ A pass in float64 costs twice one in float32, so evidence on every row doubles o
 of checking a large pair. The rows in which the sides came furthest apart in float32, in any layer,
 are those in which a difference that is no rounding would show; on these both sides run in float64,
 forwards and backwards. What float32 left over tolerance must also be small enough for rounding by
-itself; otherwise, and wherever the evidence shows a difference, all rows run.
+itself, but for a few rows, which are then among those that run (:mod:`parity.debug.doubtful`);
+otherwise, and wherever the evidence shows a difference, all rows run.
 
 Nor are the gradients of large tensors taken in float64 where they agree in float32: each is made
 from the layer's input and its output's gradient, which are compared, and to hold them costs as much
@@ -13,14 +14,14 @@ as to hold both models once more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parity.tolerance import float32_rounding_bound
+from parity.debug.doubtful import doubtful
 
 if TYPE_CHECKING:
     from parity.compare import Difference
@@ -61,11 +62,14 @@ def sample(run: Run, rows: int = ROWS) -> Sample | None:
     firsts = [[a.ndim > 0 and a.shape[0] == count for a in side] for side in given.values()]
     if parameters * count <= AFFORDABLE or count <= rows or firsts[0] != firsts[1]:
         return None
-    if run.plan.problems or run.report.problems or not _small_enough(run):
-        return None
     if any(hasattr(module, "parity_slots") for module in run.pair.modules.values()):
         return None  # what was recorded elsewhere stays as it is
-    chosen = tuple(_furthest(run, count, rows))
+    if run.plan.problems or run.report.problems:
+        return None
+    first = doubtful(run, count, rows)
+    if first is None:
+        return None
+    chosen = tuple(_furthest(run, count, rows, first))
     index = np.array(chosen)
     cut = {
         side: [a[index] if first else a for a, first in zip(arrays, firsts[0], strict=True)]
@@ -84,26 +88,20 @@ def _settled(run: Run) -> dict[str, frozenset[str]]:
 
 
 def is_large(module: Any) -> bool:
-    """Whether a torch module is worth freeing at once what was made for its check."""
+    """Whether a torch module is worth freeing at once what was made for its check.
+
+    Parameters that have no shape before the first call do not count.
+    """
     if not hasattr(module, "named_modules"):  # recorded elsewhere
         return False
-    return bool(sum(p.numel() for p in module.parameters()) >= 10 * LARGE)
+    from torch.nn.parameter import is_lazy
+
+    known = [p for p in module.parameters() if not is_lazy(p)]
+    return bool(sum(p.numel() for p in known) >= 10 * LARGE)
 
 
-def _small_enough(run: Run) -> bool:
-    """Whether what is over tolerance could be rounding, by the bound on float32 alone."""
-    for entry in run.report.failing:
-        if any(not d.excusable for d in entry.differences):
-            return False
-        values = run.traces["torch"][entry.name]
-        largest = max(abs(float(values.min())), abs(float(values.max())))
-        if not entry.worst.max_abs <= float32_rounding_bound(largest):
-            return False
-    return True
-
-
-def _furthest(run: Run, count: int, rows: int) -> list[int]:
-    """The rows that hold the worst places of the entries, and the first ones."""
+def _furthest(run: Run, count: int, rows: int, first: Sequence[int]) -> list[int]:
+    """Those that must be among them, those that hold the worst places of the entries, and more."""
 
     def has_rows(d: Difference) -> bool:
         return d.worst is not None and bool(d.shapes[0]) and d.shapes[0][0] == count  # type: ignore[index]
@@ -111,5 +109,5 @@ def _furthest(run: Run, count: int, rows: int) -> list[int]:
     worst = [d for entry in run.report.entries for d in entry.differences if has_rows(d)]
     worst.sort(key=lambda d: -d.headroom)
     found = dict.fromkeys(d.worst[0] for d in worst if d.worst is not None)
-    places = [*list(found)[: rows - 1], *range(count)]
+    places = [*first, *list(found)[: rows - 1], *range(count)]
     return sorted(list(dict.fromkeys(places))[:rows])

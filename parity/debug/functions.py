@@ -175,7 +175,7 @@ def comparable(
                 continue
             index = own[side].index(name) if numbered and name in own[side] else None
             trace.add(name if index is None else f"output/{index}", value)
-        for name in outcome.without if both else ():
+        for name in sorted(outcome.without) if both else ():
             if f"grad/{name}" in other.trace:  # no gradient is a gradient of zero, and a finding
                 trace.add(f"grad/{name}", np.zeros_like(other.trace[f"grad/{name}"]))
         traces[side] = trace

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from parity import progress
+from parity import progress, spill
 from parity.compare import Difference, compare_arrays
 from parity.debug import axes, modules, values
 from parity.debug.forced import Forced, forced_run
@@ -89,6 +89,7 @@ def _localised(pair: Pair, matching: Matching, report: Report) -> Places:
     rows, faults = [], []
     before: Match | None = None
     for match in matching.matches:
+        spill.forget()
         progress.step(f"layer {match.path} alone")
         progress.did("places")
         gap = _between(pair, match, forced)
@@ -137,6 +138,7 @@ def _forcible(match: Match) -> bool:
 
 def _backward(pair: Pair, match: Match) -> Fault | None:
     """The error of a layer's backward pass alone."""
+    spill.forget()
     torch, tf = match.torch[-1], match.tf[-1]
     alone = len(match.torch) == len(match.tf) == 1
     single = isinstance(torch.output, np.ndarray) and isinstance(tf.output, np.ndarray)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from parity import details, progress, weights
+from parity import details, progress, spill, weights
 from parity.backends import get_backend
 from parity.backends.base import ModuleRecord
 from parity.debug import evidence, feeding, modules, transfer, wide
@@ -20,7 +20,6 @@ from parity.debug.localise import localise, table
 from parity.debug.matching import SIDES, Matching
 from parity.debug.module_report import EXPECT_ZERO, Run, explained
 from parity.debug.modules import Pair
-from parity.debug.precision import Twin
 from parity.debug.subjects import Subject, call_factory, describe
 from parity.debug.transfer import Plan
 from parity.errors import InvalidInput, ParityError
@@ -42,10 +41,12 @@ def check_modules(
         InvalidInput: a module refuses the inputs.
         AlignmentError, TransferError: layers or weights cannot be paired without guessing.
     """
+    large = evidence.is_large(subjects["torch"].value)
     try:
-        return _check_modules(subjects, inputs, **options)
+        with spill.spilling(large):
+            return _check_modules(subjects, inputs, **options)
     finally:
-        if evidence.is_large(subjects["torch"].value):
+        if large:
             gc.collect()  # Keras's layers refer to each other: the twin would stay for a while
 
 
@@ -81,33 +82,16 @@ def _check_modules(
         with progress.work(layers, "layers"):  # in each precision, as far as not done before
             run = functools.partial(_run, first=matching, names=names, seed=seed, keep=keep)
             run32 = run(Pair(values, first.inputs, "float32", training, known))
-            some = evidence.sample(run32)
-            twins, some = _twins(subjects, first.inputs, some)
-            run64 = None
-            if all(twin.module is not None for twin in twins.values()):
-                if details.wanted():
-                    places = localise(run32.pair, run32.matching, run32.report)
-                    run32.local = table(places, places.faults)
-                run32.release()
-                both = {side: twins[side].module for side in SIDES}
-                wide.widen(plan, values, both, exact=not keep)
-                pair = Pair(both, first.inputs, "float64", training)
-                looked_at = keep or training or not run32.report.excusable
-                run64 = wide.run(pair, some, run, originals=None if looked_at else values)
+            if details.wanted():
+                places = localise(run32.pair, run32.matching, run32.report)
+                run32.local = table(places, places.faults)
+            narrow = wide.Narrow(subjects, plan, run32, keep)
+            run64, twins = wide.run(narrow, evidence.sample(run32), run)
+            if run64 is None:
+                run32.local = ()
+            if run64 is None and not run32.traces:  # let go of too soon
+                run32 = run(Pair(values, first.inputs, "float32", training))
         return explained(run32, run64, subjects, twins)
-
-
-def _twins(
-    subjects: Mapping[str, Subject],
-    given: Mapping[str, Sequence[np.ndarray]],
-    some: evidence.Sample | None,
-) -> tuple[dict[str, Twin], evidence.Sample | None]:
-    """The float64 twins, and the rows to run them on: all where a model takes no fewer."""
-    if some is not None:
-        made = wide.twins(subjects, some.inputs)
-        if all(twin.module is not None for twin in made.values()):
-            return made, some
-    return wide.twins(subjects, given), None
 
 
 def _still_true(first: Pair, training: bool) -> dict[str, ModuleRecord]:
@@ -327,15 +311,19 @@ def _run(
     """Record both sides, and compare.
 
     Args:
-        between: called once torch has run, before tf does.
+        between: called once torch has run, before tf does; it may add the tf module.
     """
-    subjects = {side: Subject(side, side, "module", pair.modules[side]) for side in SIDES}
     before = _statistics(pair)
     # a pass may move running statistics, in evaluation too where the user's code says so
-    with modules.unmoved(list(pair.modules.values())):
-        if "torch" not in pair.records and not modules.is_recorded(pair.modules["tf"]):
-            _record_torch(pair, subjects, seed, backward=True)
+    with ExitStack() as stack:
+        stack.enter_context(modules.unmoved(list(pair.modules.values())))
+        if "torch" not in pair.records and not modules.is_recorded(pair.modules.get("tf")):
+            _record_torch(pair, _named(pair), seed, backward=True)
+        known = list(pair.modules)
         between()
+        late = [module for side, module in pair.modules.items() if side not in known]
+        stack.enter_context(modules.unmoved(late))
+        subjects = _named(pair)
         _recorded(pair, subjects, seed, last_order=first.last_order)
         matching = pair.match(names)
         plan = _plan(matching, pair.modules)
@@ -348,6 +336,10 @@ def _run(
         traces, expect_zero=EXPECT_ZERO, dtype=pair.dtype, subject={"dtype": pair.dtype}
     )
     return Run(pair, matching, plan, traces, report, before)
+
+
+def _named(pair: Pair) -> dict[str, Subject]:
+    return {side: Subject(side, side, "module", module) for side, module in pair.modules.items()}
 
 
 def _statistics(pair: Pair) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -53,10 +53,13 @@ def _widened_tensors(module: Any) -> dict[int, Any]:
     return found
 
 
-def rest(twin: Any, original: Any) -> Callable[[], None]:
+def rest(twin: Any, original: Any, read: Collection[int] = ()) -> Callable[[], None]:
     """Free the memory of a torch twin's weights, where nothing was written to them.
 
     They keep their shapes and read as zero meanwhile; calling the result brings them back.
+
+    Args:
+        read: ids of the original's tensors of which the twin's are wanted meanwhile.
     """
     torch = sys.modules["torch"]
     resting = []
@@ -65,7 +68,7 @@ def rest(twin: Any, original: Any) -> Callable[[], None]:
             # a frozen tensor, and one of two biases, may be read or written meanwhile
             if not wide.requires_grad or wide.ndim < 2 or wide.numel() < SMALL:
                 continue
-            if wide._version == _UNCHANGED:
+            if wide._version == _UNCHANGED and id(narrow) not in read:
                 wide.data = torch.zeros((), dtype=wide.dtype, device=wide.device).expand(wide.shape)
                 resting.append((wide, narrow))
 

@@ -76,23 +76,39 @@ def reset(environment: Any, seed: int, label: str) -> tuple[Any, Mapping[str, An
         made = _seeded_reset(environment, seed)
     except Exception as error:
         raise InvalidInput(f"{label}: reset raised {describe(error)}") from error
+    return observed(made)
+
+
+def observed(made: Any) -> tuple[Any, Mapping[str, Any]]:
+    """``(observation, info)`` of what a reset returned; old ones return no info."""
     if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], Mapping):
         return made[0], made[1]
     return made, {}
 
 
 def _seeded_reset(environment: Any, seed: int) -> Any:
+    takes = _takes_seed(environment)
+    if takes or takes is None:
+        return environment.reset(seed=seed)
+    if callable(getattr(environment, "seed", None)):
+        environment.seed(seed)
+    return environment.reset()
+
+
+def takes_seed(environment: Any) -> bool:
+    """Whether it can be seeded at all, by its reset or by the older ``seed``."""
+    return _takes_seed(environment) is not False or callable(getattr(environment, "seed", None))
+
+
+def _takes_seed(environment: Any) -> bool | None:
+    """Whether its reset takes a seed; None where it does not say what it takes."""
     import inspect
 
     try:
         parameters = inspect.signature(environment.reset).parameters.values()
     except (TypeError, ValueError):
-        return environment.reset(seed=seed)
-    if any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in parameters):
-        return environment.reset(seed=seed)
-    if callable(getattr(environment, "seed", None)):
-        environment.seed(seed)
-    return environment.reset()
+        return None
+    return any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def step(environment: Any, action: Any, label: str) -> tuple[Any, Any, bool, bool, Any]:

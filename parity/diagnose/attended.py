@@ -10,9 +10,10 @@ import numpy as np
 
 from parity.debug.intermediates import Value
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.masks import binary_values
-from parity.diagnose.operations import calls
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.mask_values import binary_values
+from parity.diagnose.suspects import calls
 
 _FUNCTIONS = ("Softmax", "LogSoftmax")
 _MASKING = ("SelectV2", "Select", "AddV2", "Sub", "Mul")

@@ -6,7 +6,7 @@ on torch's output, so that only what is done between the layers is left to diffe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,9 @@ from parity.debug.localise import OUTPUT, Fault
 from parity.debug.matching import SIDES, Match
 from parity.trace import flatten
 
+_MOST = 6
+"""Layers before the place whose outputs a convention may be applied to."""
+
 
 def explain(fault: Fault, run: Any) -> list[dict[str, Any]]:
     """Causes as the function door words them, at the place of the fault; none if none fits."""
@@ -26,7 +29,18 @@ def explain(fault: Fault, run: Any) -> list[dict[str, Any]]:
         side: {f"input{i}": np.asarray(a) for i, a in enumerate(run.pair.inputs[side])}
         for side in SIDES
     }
-    return _causes(fault, made, inputs, run.pair.dtype)
+    return _causes(fault, made, inputs, run.pair.dtype, list(_outputs(run, fault)))
+
+
+def _outputs(run: Any, fault: Fault) -> Iterator[tuple[str, np.ndarray]]:
+    """What the paired layers before the place return, the nearest first."""
+    matches = run.matching.matches
+    if fault.kind != OUTPUT and fault.match in matches:
+        matches = matches[: matches.index(fault.match)]
+    for match in reversed(matches[-_MOST:]):
+        array = match.torch[-1].output
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.size > 1:
+            yield f"what {match.path} returns", array.astype(np.float64)
 
 
 def explain_own_layer(fault: Fault, match: Match, run: Any) -> list[dict[str, Any]]:
@@ -48,7 +62,11 @@ def _in_torch_order(output: Any, match: Match) -> Any:
 
 
 def _causes(
-    fault: Fault, made: Mapping[str, Any], inputs: Mapping[str, Any], dtype: str
+    fault: Fault,
+    made: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    dtype: str,
+    known: Sequence[tuple[str, np.ndarray]] = (),
 ) -> list[dict[str, Any]]:
     from parity.debug import functions
     from parity.debug.calls import ARRAYS, Caller
@@ -61,7 +79,7 @@ def _causes(
     }
     try:
         base = functions.run(callers, inputs, dtype)
-        report = explain_functions(base.report, callers, inputs, base, base)
+        report = explain_functions(base.report, callers, inputs, base, base, known)
     except Exception:  # the function door cannot run it: no cause, and no traceback of ours
         return []
     return [{**cause, "place": fault.place} for cause in report.causes]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
 from parity.tolerance import float32_rounding_bound
 
 _NARROW = ("float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32", "int64")
@@ -65,7 +66,7 @@ def _wider(bench: Bench) -> Iterator[Hypothesis]:
     import tensorflow as tf
 
     from parity.backends import tf_edits as edits
-    from parity.diagnose.operations import at_site
+    from parity.diagnose.suspects import at_site
 
     for site, values in bench.sites.items():
         value = values[0]

@@ -98,6 +98,17 @@ def _clip(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
     for low, high in bounds:
         yield "clipped to its bounds", lambda a, lo=low, hi=high: np.clip(a, lo, hi)
     yield "squashed by tanh", np.tanh
+    for low, high in facts.get("ranges", ()):
+        said = f"[{low:g}, {high:g}]"
+        yield f"clipped to {said}", lambda a, lo=low, hi=high: np.clip(a, lo, hi)
+        yield (
+            f"mapped to {said} by tanh",
+            lambda a, lo=low, hi=high: lo + (np.tanh(a) + 1) * (hi - lo) / 2,
+        )
+        yield (
+            f"mapped to {said} by a sigmoid",
+            lambda a, lo=low, hi=high: lo + (hi - lo) / (1 + np.exp(-a)),
+        )
 
 
 def _scale(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
@@ -114,6 +125,10 @@ def _scale(x: Array, facts: Mapping[str, Any]) -> Iterator[Member]:
             lambda a, lo=low, hi=high: lo + (a + 1) * (hi - lo) / 2,
         )
         yield "mapped from its bounds to [0, 1]", lambda a, lo=low, hi=high: (a - lo) / (hi - lo)
+        yield "mapped from [0, 1] to its bounds", lambda a, lo=low, hi=high: lo + a * (hi - lo)
+        yield "times its upper bound", lambda a, hi=high: a * hi
+        yield "times half the width of its bounds", lambda a, lo=low, hi=high: a * (hi - lo) / 2
+        yield "clipped to its bounds", lambda a, lo=low, hi=high: np.clip(a, lo, hi)
     for number in (255.0, 127.5, 128.0):
         yield f"divided by {number:g}", lambda a, n=number: a / n
         yield f"divided by {number:g}, less 1", lambda a, n=number: a / n - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,46 +11,54 @@ import numpy as np
 from parity.debug.calls import Caller
 from parity.debug.functions import Inputs, Run
 from parity.diagnose import (
-    attended,
     clipping,
+    code_constants,
     dtypes,
+    extra_operations,
+    factors,
     gradients,
     inner,
-    layouts,
-    library,
-    losses,
-    masks,
-    objects,
-    operations,
+    known_numbers,
     optimizers,
     ordering,
     parted,
     relations,
-    repeated,
     simulate,
     state,
     terms,
-    values,
 )
-from parity.diagnose.base import Bench, Change, Direct, Finding, Hypothesis, search
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Direct, Finding, Hypothesis
+from parity.diagnose.searching import search
+from parity.diagnose.tiers import inner_tiers, quick_tiers, thorough_tiers
 from parity.diagnose.wording import as_cause
 from parity.report import Report
 from parity.tolerance import SAME_ARRAY
 from parity.verdict import Verdict
 
-Tier = Sequence[Callable[[Bench], Iterable[Hypothesis]]]
 _ACCOUNTS = 100.0
 """An optimizer's settings account for a difference that is not this much larger than theirs."""
 _LAST = 4.0
 """Seconds for the values of torch's own, which are tried last."""
 _LAYERS = 4
+_GAIN = 0.5
+"""Share of the difference that may be left for causes inside of the computation to be believed."""
 """Faults stacked on one another that are peeled off at most."""
 
 
 def explain_functions(
-    report: Report, callers: Mapping[str, Caller], inputs: Inputs, base: Run, wide: Run | None
+    report: Report,
+    callers: Mapping[str, Caller],
+    inputs: Inputs,
+    base: Run,
+    wide: Run | None,
+    known: Sequence[tuple[str, np.ndarray]] = (),
 ) -> Report:
-    """Try hypotheses on the pair and put those that remove the difference into the report."""
+    """Try hypotheses on the pair and put those that remove the difference into the report.
+
+    Args:
+        known: ``(name, array)`` of what both sides have beside their inputs.
+    """
     if callers["tf"].recorded:
         return report  # every hypothesis changes how the tf side runs
     differs = wide is not None and bool(wide.report.failing)
@@ -58,6 +66,7 @@ def explain_functions(
     if report.verdict is Verdict.DIVERGE and not any(p.kind == "gradient" for p in report.problems):
         targets = {entry.name for entry in report.failing}
     bench = Bench(callers, inputs, wide if wide is not None and differs else base, targets=targets)
+    bench.known = known
     if bench.before.first is None:
         return report
     causes = _causes(bench)
@@ -75,6 +84,7 @@ def explain_functions(
 def _causes(bench: Bench) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     minor: list[dict[str, Any]] = []
+    start = bench.before.at_first
     for _ in range(_LAYERS):
         causes, change = _one_round(bench)
         found += causes
@@ -84,7 +94,10 @@ def _causes(bench: Bench) -> list[dict[str, Any]]:
         bench.apply(change)
         if bench.first is None:
             break
-    return [*found, *minor]
+    if bench.first is not None and not bench.before.at_first < _GAIN * start:
+        # what was guessed of values inside led nowhere: it is not the cause
+        found = [cause for cause in found if not cause["inside"]]
+    return [{k: v for k, v in cause.items() if k != "inside"} for cause in (*found, *minor)]
 
 
 def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
@@ -109,22 +122,25 @@ def _one_round(bench: Bench) -> tuple[list[dict[str, Any]], Change | None]:
         if known:
             return [as_cause(bench, known[0], known[1:])], None
         if bench.stacked:  # the last round saw that nothing alone explains the result
-            rest = search(bench, [[operations.bypasses], [values.solved_constants, values.factors]])
+            rest = search(
+                bench,
+                [[extra_operations.bypasses], [code_constants.solved_constants, factors.factors]],
+            )
             if rest and _settles(rest[0]):
                 return [as_cause(bench, rest[0], _equals(rest))], None
-            deeper = inner.peel(bench, _inner_tiers(bench))
+            deeper = inner.peel(bench, inner_tiers(bench))
             if deeper is not None:
-                return [as_cause(bench, deeper)], deeper.hypothesis.change
+                return [as_cause(bench, deeper, inside=True)], deeper.hypothesis.change
         rest = search(bench, thorough_tiers(bench))
         findings = sorted([*findings, *rest], key=lambda f: f.order)
         if not any(f.complete and _credible(f) for f in findings):
             parts = [f for f in findings if _credible(f) and f.confirmed is True]
             if parts:
                 return [as_cause(bench, parts[0], _equals(parts))], parts[0].hypothesis.change
-            deeper = inner.peel(bench, _inner_tiers(bench))
+            deeper = inner.peel(bench, inner_tiers(bench))
             if deeper is not None:
                 bench.stacked = True
-                return [as_cause(bench, deeper)], deeper.hypothesis.change
+                return [as_cause(bench, deeper, inside=True)], deeper.hypothesis.change
             weak = _direct(bench, weak=True)
             if weak:
                 return [as_cause(bench, weak[0], weak[1:])], None
@@ -164,62 +180,6 @@ def _credible(finding: Finding) -> bool:
     if finding.confirmed is False:
         return False
     return finding.complete or finding.hypothesis.rank < 1.5
-
-
-def quick_tiers(bench: Bench) -> list[Tier]:
-    """What has a name and no free number."""
-    first: list[Tier] = []
-    if gradients.only_gradients(bench):
-        first = [
-            [gradients.stops, gradients.ties, gradients.unpicked, gradients.steps],
-            [gradients.operand_stops, repeated.straight_through],
-        ]
-    if not any(np.asarray(a).dtype.kind == "f" for a in bench.inputs["tf"].values()):
-        first.append([objects.settings, objects.initialisers])
-    return [
-        *first,
-        [state.random_streams, state.seeding, losses.broadcasts, values.complements,
-         losses.argument_order, relations.entries, dtypes.widened],
-        [library.settings, library.clipped],
-        [ordering.variables],
-        [attended.masks],
-        [operations.families, objects.settings, losses.guards, losses.epsilon_places,
-         losses.kinds],
-        [masks.masks, masks.own_rows, operations.formulas, repeated.flags],
-        [operations.axes, layouts.layouts, layouts.interleaved, layouts.numbering,
-         masks.initial_values, repeated.axes, repeated.operations, repeated.indices],
-    ]  # fmt: skip
-
-
-def thorough_tiers(bench: Bench) -> list[Tier]:
-    """Constants, missing and superfluous operations, masks, other operands, factors."""
-    stateful = any(s.op.startswith("Assign") for s in bench.sites)
-    return [
-        *([[ordering.later_values, ordering.updates]] if stateful else []),
-        [repeated.masks],
-        [values.named_constants, values.ignored_arguments],
-        [values.sample_sizes],
-        [objects.initialisers],
-        [operations.bypasses, operations.clips, values.named_factors, terms.combined],
-        [
-            operations.known_raw,
-            operations.known_wraps,
-            repeated.complements,
-            repeated.constant_terms,
-        ],
-        [ordering.later_values, ordering.updates],
-        [parted.named, parted.together],
-        [terms.reordered, terms.reordered_clips],
-        [operations.wraps, operations.given_raw, masks.selected, repeated.wraps],
-        [library.solved, objects.solved_settings, values.solved_constants],
-        [masks.shifted_masks],
-        [values.factors, values.solved_operands, values.paired_factors],
-        [masks.shifts, masks.operands, operations.quotients],
-    ]
-
-
-def _inner_tiers(bench: Bench) -> list[Tier]:
-    return [[operations.bypasses, losses.broadcasts], *quick_tiers(bench)]
 
 
 def _frozen(bench: Bench) -> tuple[list[dict[str, Any]], Change | None, bool]:
@@ -271,8 +231,8 @@ def _clipped(bench: Bench) -> Direct | None:
     known = [rule for rule in rules if rule is not None]
     clipped = simulate.clip(known, raw) if len(known) == len(rules) else raw
     tf = [g for g in clipped if g is not None]
-    numbers = [abs(v) for _, v in values.torch_numbers(bench) if v]
-    numbers += [abs(float(c.value)) for c in values.tf_constants(bench) if c.value]
+    numbers = [abs(v) for _, v in known_numbers.torch_numbers(bench) if v]
+    numbers += [abs(float(c.value)) for c in known_numbers.tf_constants(bench) if c.value]
     numbers += [rule.clip[1] for rule in rules if rule is not None and rule.clip is not None]
     backward = [v.array for v in bench.ours if v.backward]
     raws = clipping.raw_candidates(raw, backward, [raw])

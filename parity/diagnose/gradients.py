@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.operations import at_site, calls, floating, suspects_first
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.suspects import at_site, calls, floating, suspects_first
 
 _SINGULAR = ("Log", "Sqrt", "Pow", "RealDiv", "Rsqrt", "Reciprocal", "Inv", "Xlogy", "Acos",
              "Asin", "Atan2", "Xdivy", "Log1p", "DivNoNan", "Acosh", "Atanh",

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from parity.debug.intermediates import Value, pair, tf_values
-from parity.diagnose.base import Bench, Finding, Hypothesis
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Finding, Hypothesis
 
 _MOST = 150
 _SECONDS = 5.0

@@ -73,7 +73,7 @@ def explain_modules(
     causes = [*(c for c in structure(run) if (c["cause"], c["place"]) not in known), *causes]
     if different:
         unexplained = []
-    crossed = _called_in_another_order(run)
+    crossed = _called_in_another_order(run, places)
     if crossed and not report.passed:
         causes = [*worded(places.real[0].place if places.real else "", 0.0, crossed, run), *causes]
     subject = {**report.subject, "unexplained": unexplained}
@@ -103,7 +103,7 @@ def structure(run: Any) -> list[Mapping[str, Any]]:
     return found
 
 
-def _called_in_another_order(run: Any) -> list[Found]:
+def _called_in_another_order(run: Any, places: Places) -> list[Found]:
     """Layers of one name on both sides that are called in another order."""
     calls = run.pair.records["tf"].calls
     where = {call.path: i for i, call in enumerate(calls)}
@@ -112,6 +112,10 @@ def _called_in_another_order(run: Any) -> list[Found]:
     theirs = [path for path, _ in paired]
     if ours == theirs:
         return []
+    moved = {a for a, b in zip(ours, theirs, strict=True) if a != b}
+    given = {f.match.path for f in places.real if f.kind == BETWEEN and f.match is not None}
+    if not moved & given:
+        return []  # each is given what torch's is: layers side by side, in any order
     return [Found("call-order", 0.0, {"torch": " ".join(theirs), "tf": " ".join(ours)}, rank=0.9)]
 
 
@@ -246,10 +250,26 @@ def _sources(run: Any, fault: Fault) -> list[Source]:
                 seen.add(id(array))
                 function = name if family == kinds.ACTIVATION else ""
                 found.append(Source(match.path, np.asarray(array), function))
+    found += _inputs_known(run, before)
     for index, array in enumerate(run.pair.inputs["torch"]):
         typed = modules.typed(array, run.pair.dtype)
         if typed.dtype.kind == "f":
             found.append(Source(f"input {index}", typed))
+    return found
+
+
+def _inputs_known(run: Any, before: Sequence[Match]) -> list[Source]:
+    """What layers before the place were given, alike on both sides: sums behind a residual."""
+    found = []
+    for match in reversed(before[-12:]):
+        for value in match.inputs():
+            if value.torch is None or value.tf is None:
+                continue
+            left, right = np.asarray(value.torch), np.asarray(value.tf)
+            if left.dtype.kind != "f" or left.shape != right.shape:
+                continue
+            if distance(left, right) <= explained_bound(run.pair.dtype, float(np.abs(left).max())):
+                found.append(Source(f"{match.path}'s input", left))
     return found
 
 

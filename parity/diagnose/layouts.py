@@ -10,8 +10,10 @@ import numpy as np
 
 from parity.debug.intermediates import Value
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.operations import REDUCTIONS, at_site, calls, suspects_first
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.operation_settings import REDUCTIONS
+from parity.diagnose.suspects import at_site, calls, suspects_first
 
 _MOST_STARTS = 400
 """Windows of an array that are compared with a slice, to find out which one it is."""

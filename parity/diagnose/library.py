@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.known_numbers import close, solve, torch_numbers
 from parity.diagnose.numbers import constant_meaning, same
 from parity.diagnose.objects import CAUSES, CHOICES
-from parity.diagnose.values import close, solve, torch_numbers
 
 _CAUSES = {
     **CAUSES,
@@ -43,7 +44,7 @@ def settings(bench: Bench) -> Iterator[Hypothesis]:
     seen: set[tuple[str, str]] = set()
     for call in bench.library_calls:
         for name, value in call.settings.items():
-            if (call.name, name) in seen or name in _IDLE:
+            if (call.name, name) in seen or name in _IDLE or call.name == "tf.clip_by_value":
                 continue
             seen.add((call.name, name))
             for new, rank in _values(name, value, numbers):
@@ -76,6 +77,8 @@ def solved(bench: Bench) -> Iterator[Hypothesis]:
         for name, value in call.settings.items():
             if not isinstance(value, float) or (call.name, name) in seen:
                 continue
+            if call.name == "tf.clip_by_value":
+                continue  # its bounds are operands of operations, and tried there
             seen.add((call.name, name))
             new = solve(bench, lambda v, c=call, n=name: _change(c, n, v), value)
             if new is None or same(new, value, close(bench)):
@@ -144,6 +147,36 @@ def _together(bench: Bench) -> Callable[..., Any]:
     return clip_by_norm
 
 
+def _by_norm(bench: Bench) -> Callable[..., Any]:
+    """``clip_by_value`` as a clip by the norm, which torch has with 1e-6 added to it."""
+    import tensorflow as tf
+
+    def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:
+        t = tf.convert_to_tensor(t)
+        return _scaled(t, clip_value_max, tf.norm(t) + 1e-6)
+
+    return clip_by_value
+
+
+def _by_value(bench: Bench) -> Callable[..., Any]:
+    import tensorflow as tf
+
+    def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: Any = None) -> Any:
+        return tf.clip_by_value(t, -clip_norm, clip_norm)
+
+    return clip_by_norm
+
+
+def _all_by_value(bench: Bench) -> Callable[..., Any]:
+    import tensorflow as tf
+
+    def clip_by_global_norm(t_list: Any, clip_norm: Any, **_: Any) -> Any:
+        kept = [None if t is None else tf.clip_by_value(t, -clip_norm, clip_norm) for t in t_list]
+        return kept, tf.linalg.global_norm(t_list)
+
+    return clip_by_global_norm
+
+
 def _current(bench: Bench, value: Any) -> Any:
     """The input that a recorded value was, in the run that is on; else the value as it was."""
     array = np.asarray(value)
@@ -163,4 +196,7 @@ _CLIPS: tuple[tuple[str, str, Callable[[Bench], Callable[..., Any]]], ...] = (
     ("tf.clip_by_global_norm", "clipped by their global norm plus 1e-6", _with_epsilon),
     ("tf.clip_by_global_norm", "clipped each by its own norm", _each),
     ("tf.clip_by_norm", "clipped by their global norm", _together),
+    ("tf.clip_by_value", "clipped by their norm", _by_norm),
+    ("tf.clip_by_norm", "clipped by value", _by_value),
+    ("tf.clip_by_global_norm", "clipped by value", _all_by_value),
 )

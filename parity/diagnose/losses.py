@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.operations import calls
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.suspects import calls
 
 _TINY = 1e-2
 _GUARDS = ("Minimum", "Maximum", "ClipByValue", "AddV2", "Add", "Sub")
@@ -213,7 +214,7 @@ def broadcasts(bench: Bench) -> Iterator[Hypothesis]:
 def kinds(bench: Bench) -> Iterator[Hypothesis]:
     """A squared error written by hand where torch has another loss of the kind."""
     from parity.backends import tf_edits as edits
-    from parity.diagnose.values import torch_numbers
+    from parity.diagnose.known_numbers import torch_numbers
 
     numbers = [v for _, v in torch_numbers(bench) if 0 < v < 100 and v not in (0.5, 1.0, 2.0)]
     deltas = [1.0, *dict.fromkeys(numbers)][:4]

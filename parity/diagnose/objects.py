@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.diagnose.bench import Bench
+from parity.diagnose.code_constants import constant_cause
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.known_numbers import close, solve, torch_numbers
 from parity.diagnose.numbers import Meaning, constant_meaning, same
-from parity.diagnose.values import close, constant_cause, solve, torch_numbers
 
 #: Values that a named setting may have.
 CHOICES: dict[str, tuple[Any, ...]] = {
@@ -63,7 +65,21 @@ def settings(bench: Bench) -> Iterator[Hypothesis]:
         if seen.family == "optimizers":
             continue  # these are simulated
         for name, value in seen.settings.items():
-            yield from _variants(bench, seen, name, value, numbers)
+            if not _own_switch(seen, name, value):
+                yield from _variants(bench, seen, name, value, numbers)
+
+
+def switches(bench: Bench) -> Iterator[Hypothesis]:
+    """Switches of the user's own classes. What they switch is the better answer, so they come
+    behind what has a name."""
+    for seen in bench.keras_objects:
+        for name, value in seen.settings.items():
+            if seen.family != "optimizers" and _own_switch(seen, name, value):
+                yield _hypothesis(bench, seen, name, value, not value, 1.2)
+
+
+def _own_switch(seen: Any, name: str, value: Any) -> bool:
+    return bool(seen.own) and isinstance(value, bool) and name not in CAUSES
 
 
 def _variants(

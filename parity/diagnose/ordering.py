@@ -5,16 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
 from parity.debug.sites import Site
-from parity.diagnose import optimizers, values
-from parity.diagnose.base import Bench, Change, Direct, Hypothesis
+from parity.diagnose import known_numbers, optimizers
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Direct, Hypothesis
 from parity.diagnose.simulate import Rule, simulate
 from parity.tolerance import explained_bound
+
+_MOST_RUNS = 12
+"""Pairs of runs of variables that are tried for one another."""
 
 
 def updates(bench: Bench) -> Iterator[Hypothesis]:
@@ -111,6 +115,62 @@ def variables(bench: Bench) -> Iterator[Hypothesis]:
         yield Hypothesis("update-order", change, facts, site, 1.1, bound=True)
 
 
+def left_behind(bench: Bench) -> Iterator[Hypothesis]:
+    """Variables that keep their first values, where torch copied those of others into them: they
+    were made after the copy, at the first call of their layer."""
+    from parity.backends import tf_edits as edits
+
+    written: dict[int, int] = {}
+    reads: dict[int, list[Any]] = {}
+    for call in bench.calls:
+        if call.backward or not call.inputs:
+            continue
+        if call.op.startswith("Assign"):
+            written[id(call.inputs[0])] = written.get(id(call.inputs[0]), 0) + 1
+        elif call.op == "ReadVariableOp":
+            reads.setdefault(id(call.inputs[0]), []).append(call)
+    last = {handle: edits.array(calls[-1].output) for handle, calls in reads.items()}
+    held = {handle: array for handle, array in last.items() if array is not None}
+    order = [handle for handle in written if handle in held]
+    for own, others in _alike(order, held):
+        if any(written[handle] > 1 for handle in own):
+            continue
+        changes = []
+        for mine, other in zip(own, others, strict=True):
+            for call in reads[mine]:
+                changes.append(_read_as(call, held[other]))
+        site = reads[own[0]][-1].site
+        facts = {"read": site.source}
+        yield Hypothesis("state-not-updated", Change(tuple(changes)), facts, site, 0.9, bound=True)
+
+
+def _alike(order: Sequence[int], held: Mapping[int, Any]) -> Iterator[tuple[Any, Any]]:
+    """Two runs of variables of the same shapes and other values, the longest first."""
+    tried = 0
+    for length in range(len(order) // 2, 0, -1):
+        runs = [order[i : i + length] for i in range(len(order) - length + 1)]
+        for own, others in permutations(runs, 2):
+            if set(own) & set(others):
+                continue
+            pairs = [(held[a], held[b]) for a, b in zip(own, others, strict=True)]
+            if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
+                continue
+            if all(np.array_equal(a, b) for a, b in pairs):
+                continue
+            yield own, others
+            tried += 1
+            if tried >= _MOST_RUNS:
+                return
+
+
+def _read_as(read: Any, array: np.ndarray) -> Any:
+    from parity.backends import tf_edits as edits
+
+    return edits.at(
+        read.site, lambda call: edits.tensor(array), lambda turn: turn == read.occurrence
+    )
+
+
 def _assigned(write: Any, read: Any) -> Any:
     """The value that a variable has after an assignment, from its value before."""
     held = read.output
@@ -132,7 +192,7 @@ def handwritten(bench: Bench) -> list[Direct]:
         if not entries:
             continue
         wanted = {place: bench.tf[name] for place, name in entries.items() if name in bench.tf}
-        constants = values.tf_constants(bench)
+        constants = known_numbers.tf_constants(bench)
         numbers = [float(c.value) for c in constants if not isinstance(c.value, bool)]
         changed = variant(training, wanted, numbers, bench.bound_dtype)
         if changed is not None:

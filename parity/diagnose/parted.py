@@ -16,8 +16,9 @@ import numpy as np
 
 from parity.debug.intermediates import Value, settled
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.operations import calls, floating, suspects_first
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.suspects import calls, floating, suspects_first
 from parity.diagnose.terms import runs_for
 from parity.tolerance import explained_bound
 

@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from parity.diagnose.base import Bench, Change, Direct, Hypothesis
+from parity.diagnose.bench import Bench
 from parity.diagnose.families import FAMILIES
+from parity.diagnose.hypotheses import Change, Direct, Hypothesis
+from parity.diagnose.known_numbers import close, tf_constants, torch_numbers
 from parity.diagnose.numbers import factor_meaning
-from parity.diagnose.values import close, tf_constants, torch_numbers
+from parity.diagnose.operand_constants import scalar_operands
 from parity.tolerance import SAME_ARRAY, explained_bound, float32_rounding_bound
 from parity.trace import Trace
 
 _MOST_SOURCES = 60
 _INNER_SOURCES = 24
+_MOST_CALLS = 500
+_FEWEST_ROWS = 4
 
 
 def entries(bench: Bench) -> Iterator[Hypothesis]:
@@ -138,7 +142,9 @@ def _explained(
             _pair_cause(family.cause, torch, tf),
             {"source": label, "torch": torch, "tf": tf, "entry": name},
             float(np.max(np.abs(value - wanted))),
-            0.5 + 0.1 * FAMILIES.index(family) / len(FAMILIES),
+            # bounds that were put together from numbers of the code are tried last
+            (0.8 if "[" in torch + tf and family.cause == "clipped-value" else 0.5)
+            + 0.1 * FAMILIES.index(family) / len(FAMILIES),
             place,
         )
 
@@ -176,6 +182,11 @@ def _pair_cause(cause: str, torch: str, tf: str) -> str:
     """The cause of two members of one family, where it is narrower than the family's."""
     if cause == "action-scale" and "divided by" in torch + tf:
         return "constant-factor"
+    if cause == "clipped-value" and "[" in torch + tf:
+        if "mapped to" in torch + tf:
+            return "other-function"
+        clipped = [text.startswith("clipped to") for text in (torch, tf)]
+        return "constant" if all(clipped) else "clip-missing" if clipped[0] else "clip-extra"
     if cause == "total-return":
         if "forwards" in torch + tf:
             return "reversed-axis"
@@ -198,7 +209,9 @@ def _facts(bench: Bench) -> dict[str, Any]:
     for constant in tf_constants(bench):
         if not isinstance(constant.value, bool):
             numbers.append(float(constant.value))
+    numbers += [value for _, _, value in scalar_operands(bench)]
     inputs = [np.asarray(a, dtype=np.float64) for a in bench.inputs["tf"].values()]
+    inputs += _constants(bench)
     bounds = [
         (low, high) for low in inputs for high in inputs
         if low is not high and low.shape == high.shape and low.size <= 64 and np.all(low < high)
@@ -206,10 +219,35 @@ def _facts(bench: Bench) -> dict[str, Any]:
     whole = [n for n in numbers if 0 < n <= 1000]
     return {
         "input_bounds": bounds,
+        "ranges": _ranges(numbers),
         "bounds": bounds + [(-n, n) for n in dict.fromkeys(whole)][:8],
         "discounts": list(dict.fromkeys(n for n in numbers if 0.0 < n < 1.0))[:8],
         "epsilons": list(dict.fromkeys(n for n in numbers if 0.0 < n < 0.01))[:4],
     }
+
+
+def _ranges(numbers: list[float]) -> list[tuple[float, float]]:
+    """Pairs of numbers of the code that may bound a value: a logarithm of a deviation."""
+    few = list(dict.fromkeys(n for n in numbers if abs(n) <= 100 and float(n * 2).is_integer()))
+    return [(low, high) for low in few[:8] for high in few[:8] if low < 0.0 < high][:12]
+
+
+def _constants(bench: Bench) -> list[np.ndarray]:
+    """Short arrays of the code: bounds, means, scales. No operation made them, and no input is."""
+    from parity.backends import tf_edits as edits
+
+    made = {id(output) for call in bench.calls for output in call.outputs}
+    arrays = [v.array for v in bench.theirs if v.op == "lift_fresh"]
+    for call in bench.calls[:_MOST_CALLS]:
+        arrays += [a for x in call.inputs if id(x) not in made if (a := edits.array(x)) is not None]
+    given = [np.asarray(a) for a in bench.inputs["tf"].values()]
+    found: dict[bytes, np.ndarray] = {}
+    for array in arrays:
+        if array.ndim == 1 and array.dtype.kind == "f" and 1 < array.size <= 64:
+            wide = array.astype(np.float64)
+            if not any(g.shape == wide.shape and np.array_equal(g, wide) for g in given):
+                found.setdefault(wide.tobytes(), wide)
+    return list(found.values())[:6]
 
 
 def _sources(bench: Bench) -> Iterator[tuple[str, np.ndarray]]:
@@ -220,6 +258,7 @@ def _sources(bench: Bench) -> Iterator[tuple[str, np.ndarray]]:
             yield f"the input {name}", whole
             for row in range(min(len(whole), 4)) if whole.ndim > 1 else ():
                 yield f"the input {name}[{row}]", whole[row]
+    yield from bench.known
     for name in bench.torch:
         if name in bench.tf and name not in bench.before.failing and bench.torch[name].size > 1:
             yield _short(name), bench.torch[name].astype(np.float64)
@@ -309,6 +348,26 @@ def generic(bench: Bench) -> Iterator[Direct]:
             elif _same(bench, a, b + np.mean(a - b)):
                 said = f"tf plus {np.mean(a - b):.8g}"
                 yield Direct("relation", {"entry": _short(name), "relation": said}, 0.0, 3.0)
+            elif (fitted := _by_component(bench, a, b)) is not None:
+                facts = {"entry": _short(name), "relation": fitted[0]}
+                yield Direct("relation", facts, fitted[1], 3.0)
+
+
+def _by_component(bench: Bench, a: np.ndarray, b: np.ndarray) -> tuple[str, float] | None:
+    """``a = factor * b + shift`` with numbers of their own for each component of the last axis."""
+    if a.ndim < 2 or a.size // a.shape[-1] < _FEWEST_ROWS:
+        return None
+    x, y = b.reshape(-1, b.shape[-1]), a.reshape(-1, a.shape[-1])
+    centred = x - x.mean(0)
+    size = (centred**2).sum(0)
+    if not np.all(size > 0):
+        return None
+    factor = (centred * (y - y.mean(0))).sum(0) / size
+    shift = y.mean(0) - factor * x.mean(0)
+    if not _same(bench, y, factor * x + shift):
+        return None
+    numbers = [f"{f:.5g} * tf {s:+.5g}" for f, s in zip(factor[:4], shift[:4], strict=True)]
+    return "in its components " + ", ".join(numbers), float(np.abs(factor * x + shift - y).max())
 
 
 def _forms(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

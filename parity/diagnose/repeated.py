@@ -9,20 +9,15 @@ from typing import Any
 import numpy as np
 
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.masks import binary_values, masked
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.known_numbers import solve
+from parity.diagnose.mask_values import binary_values, masked
+from parity.diagnose.missing_operations import missing
 from parity.diagnose.numbers import same
-from parity.diagnose.operations import (
-    OTHERS,
-    REDUCTIONS,
-    calls,
-    floating,
-    known,
-    missing,
-    run_as,
-    suspects_first,
-)
-from parity.diagnose.values import solve
+from parity.diagnose.operation_settings import REDUCTIONS
+from parity.diagnose.operations import OTHERS, run_as
+from parity.diagnose.suspects import calls, floating, known, suspects_first
 from parity.tolerance import SAME_NUMBER
 
 _MOST_SITES = 7
@@ -199,7 +194,7 @@ def complements(bench: Bench) -> Iterator[Hypothesis]:
 
 def constant_terms(bench: Bench) -> Iterator[Hypothesis]:
     """A number that torch adds: the 1 of (norm - 1)^2, a constant of a density."""
-    from parity.diagnose.values import close, torch_numbers
+    from parity.diagnose.known_numbers import close, torch_numbers
 
     numbers = [v for _, v in torch_numbers(bench) if v != 0.0]
     readable = [1.0, 0.5, 2.0, *numbers, *_DENSITY, *(n * d for n in range(1, 9) for d in _DENSITY)]

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from parity.diagnose.base import Bench, Change, Hypothesis
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
 
 _STATEFUL = re.compile(
     r"target|param|weight|after|updat|mean|var|state|kernel|bias|count|ema", re.I

@@ -10,9 +10,10 @@ import numpy as np
 
 from parity.debug.intermediates import Value
 from parity.debug.sites import Site
-from parity.diagnose.base import Bench, Change, Hypothesis
-from parity.diagnose.operations import calls, floating, suspects_first
-from parity.diagnose.values import torch_numbers
+from parity.diagnose.bench import Bench
+from parity.diagnose.hypotheses import Change, Hypothesis
+from parity.diagnose.known_numbers import torch_numbers
+from parity.diagnose.suspects import calls, floating, suspects_first
 from parity.tolerance import explained_bound
 
 _LARGEST = 20_000

@@ -1,25 +1,30 @@
 """What a cause of a difference between functions says: the text, and the fix in the user's terms.
 
-Hypotheses carry facts; every sentence is made here. ``{expr}`` is the user's own expression at the
-place in question.
+Hypotheses carry facts; every sentence is made here and in ``sentences``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from parity.debug.sites import Site
 from parity.diagnose.causes import CAUSES
+from parity.diagnose.fixes import FIXES
+from parity.diagnose.optimizer_wording import optimizer_fix, optimizer_text
+from parity.diagnose.sentences import SENTENCES, Facts, general_text, said_number, said_value
 
-Facts = Mapping[str, Any]
-Say = Callable[[Facts, str], str]
 _LONGEST = 90
 
 
 def as_cause(
-    bench: Any, found: Any, others: Sequence[Any] = (), *, after: float | None = None
+    bench: Any,
+    found: Any,
+    others: Sequence[Any] = (),
+    *,
+    after: float | None = None,
+    inside: bool = False,
 ) -> dict[str, Any]:
     """A finding as it stands in a report.
 
@@ -27,6 +32,7 @@ def as_cause(
         found: a ``Finding``, or a ``Direct`` cause.
         others: further findings that the data does not tell apart from it.
         after: the error that is left, where the finding does not know it.
+        inside: it was found from values on the way, before the result became right.
     """
     hypothesis = getattr(found, "hypothesis", found)
     site: Site | None = getattr(hypothesis, "site", None)
@@ -50,6 +56,7 @@ def as_cause(
         "place": place,
         "docs": CAUSES[hypothesis.cause].link,
         "alternatives": alternatives[:4],
+        "inside": inside,
     }
 
 
@@ -67,10 +74,10 @@ def _named(bench: Any, text: str) -> str:
 def text_of(cause: str, facts: Facts, site: Site | None = None) -> str:
     """One or two sentences: what the tf side does, what torch does."""
     expr = _expression(site)
-    say = _TEXT.get(cause)
+    say = SENTENCES.get(cause)
     head = CAUSES[cause].title
     if "setting" in facts and "torch_kind" in facts:
-        return f"{head}: {_optimizer_text(cause, facts)}"
+        return f"{head}: {optimizer_text(cause, facts)}"
     if "object" in facts:
         return f"{head}: {_object_text(facts)}"
     if "name" in facts and "was" in facts:
@@ -83,7 +90,7 @@ def text_of(cause: str, facts: Facts, site: Site | None = None) -> str:
     if "relation" in facts:
         return f"{head}: torch's {facts['entry']!r} is {facts['relation']}"
     try:
-        said = say(facts, expr) if say is not None else _general(facts, expr)
+        said = say(facts, expr) if say is not None else general_text(facts, expr)
     except KeyError:  # a cause found in a new way, for which there is no sentence yet
         said = f"a change at {expr} makes the sides agree"
     return f"{head}: {said}" if said else head
@@ -93,13 +100,13 @@ def fix_of(cause: str, facts: Facts, site: Site | None = None) -> str:
     """What to change, in the user's terms."""
     expr = _expression(site)
     if "setting" in facts and "torch_kind" in facts:
-        return _optimizer_fix(cause, facts)
+        return optimizer_fix(cause, facts)
     if "object" in facts:
-        call = f"{facts['object']}({facts['setting']}={_value(facts['wanted'])})"
+        call = f"{facts['object']}({facts['setting']}={said_value(facts['wanted'])})"
         return f"{call}; {CAUSES[cause].fix}"
     if facts.get("name") and "was" in facts:
-        return f"{facts['name']} = {_number(facts['wanted'])}; {CAUSES[cause].fix}"
-    make = _FIX.get(cause)
+        return f"{facts['name']} = {said_number(facts['wanted'])}; {CAUSES[cause].fix}"
+    make = FIXES.get(cause)
     own = make(facts, expr) if make is not None else ""
     return f"{own}; {CAUSES[cause].fix}" if own else CAUSES[cause].fix
 
@@ -112,16 +119,6 @@ def _expression(site: Site | None) -> str:
     return f"`{source}`" if source else "a value on the tf side"
 
 
-def _value(value: Any) -> str:
-    return _number(value) if isinstance(value, float) else repr(value)
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.10g}"
-    return str(value)
-
-
 def _constant_text(facts: Facts, expr: str) -> str:
     name = facts.get("name")
     what = (
@@ -132,16 +129,15 @@ def _constant_text(facts: Facts, expr: str) -> str:
         else ("a literal is")
     )
     meaning = str(facts.get("meaning") or "")
-    wanted = _number(facts["wanted"])
+    wanted = said_number(facts["wanted"])
     said = f" = {meaning}" if meaning and meaning != wanted else ""
     also = f" (torch: {facts['named']})" if facts.get("named") else ""
-    return (
-        f"{what} {_number(facts['was'])} on the tf side; with {wanted}{said}{also} the sides agree"
-    )
+    was = said_number(facts["was"])
+    return f"{what} {was} on the tf side; with {wanted}{said}{also} the sides agree"
 
 
 def _object_text(facts: Facts) -> str:
-    was, wanted = _value(facts["was"]), _value(facts["wanted"])
+    was, wanted = said_value(facts["was"]), said_value(facts["wanted"])
     meaning = f" ({facts['meaning']})" if facts.get("meaning") else ""
     return (f"{facts['object']} has {facts['setting']}={was}; with {facts['setting']}={wanted}"
             f"{meaning} the sides agree")  # fmt: skip
@@ -160,351 +156,3 @@ def _factor_text(cause: str, facts: Facts, expr: str) -> str:
         "loss-reduction": "one side averages where the other sums, or over another number",
     }.get(cause, "")
     return f"{expr} times {said} agrees with torch" + (f": {tail}" if tail else "")
-
-
-def _general(facts: Facts, expr: str) -> str:
-    if "was" in facts and "wanted" in facts:
-        return f"{expr} uses {facts['was']}; with {facts['wanted']} the sides agree"
-    return f"at {expr}" if expr.startswith("`") else ""
-
-
-def _optimizer_text(cause: str, facts: Facts) -> str:
-    torch, tf = f"torch.optim.{facts['torch_kind']}", f"keras.optimizers.{facts['tf_kind']}"
-    if facts["tf_kind"].startswith("the "):
-        tf = facts["tf_kind"]
-    largest = cause == "epsilon-placement" and facts["torch_kind"] == "Adamax"
-    special = _ADAMAX if largest else _OPTIMIZER.get(cause)
-    if special is not None:
-        return special.format(torch=torch, tf=tf, a=facts["torch"], b=facts["tf"])
-    name = str(facts["setting"]).replace("_", " ")
-    return f"{name} is {_value(facts['torch'])} in {torch}, {_value(facts['tf'])} in {tf}"
-
-
-_ADAMAX = (
-    "{torch} adds epsilon to |gradient|, inside of the maximum, {tf} to the maximum itself: they "
-    "part where gradients are small, at equal epsilons too"
-)
-_OPTIMIZER = {
-    "epsilon-placement": (
-        "{torch} adds epsilon to the root of the corrected average ({a}), {tf} elsewhere ({b}): "
-        "equal epsilons are different numbers there"
-    ),
-    "momentum-rate": (
-        "{torch} multiplies the velocity by the rate of the moment, {tf} keeps the rate inside its "
-        "velocity: they part when the rate changes"
-    ),
-    "weight-decay-coupling": (
-        "weight_decay is {a} in {torch} (added to the gradient where coupled), {b} in {tf} (the "
-        "weights shrink by rate * decay where decoupled)"
-    ),
-    "decay-exclusion": (
-        "{torch} decays this parameter by {a}, {tf} by {b}: the exclusions do not match"
-    ),
-    "accumulator-start": (
-        "the average of squared gradients starts at {a} in {torch}, at {b} in {tf}"
-    ),
-    "gradient-clipping": "{torch} is given gradients clipped as {a}, {tf} clips as {b}",
-    "l2-factor-two": "the decay is {a} in {torch}, {b} in {tf}",
-}
-
-_ARGUMENT = {
-    "learning_rate": "learning_rate", "epsilon": "epsilon", "beta1": "beta_1", "beta2": "beta_2",
-    "amsgrad": "amsgrad", "momentum": "momentum", "nesterov": "nesterov", "rho": "rho",
-    "centered": "centered", "weight_decay": "weight_decay", "start": "initial_accumulator_value",
-}  # fmt: skip
-
-
-def _optimizer_fix(cause: str, facts: Facts) -> str:
-    argument = _ARGUMENT.get(str(facts["setting"]))
-    general = CAUSES[cause].fix
-    if (
-        argument is None
-        or cause in ("decay-exclusion", "rate-schedule")
-        or "the" in str(facts["tf_kind"])
-    ):
-        return general
-    wanted = _value(facts["torch"])
-    return f"keras.optimizers.{facts['tf_kind']}({argument}={wanted}); {general}"
-
-
-def _mask(facts: Facts, expr: str) -> str:
-    if facts["form"] == "softmax":
-        return (
-            f"torch leaves out of {expr} what the mask ({facts['mask']}) does; the tf side does not"
-        )
-    if "other" in facts:
-        state = "not set" if facts["form"] == "inverse" else "set"
-        return (f"torch takes {facts['other']} in place of {expr} where {facts['mask']} is "
-                f"{state}; the tf side does not")  # fmt: skip
-    if str(facts["form"]).startswith("a mean"):
-        return (f"torch takes {expr} as {facts['form']} {facts['mask']}; the tf side averages over "
-                "everything")  # fmt: skip
-    mask = f"{facts['form']} of {facts['mask']}"
-    return f"torch multiplies {expr} by a mask ({mask}); the tf side does not"
-
-
-_TEXT: Mapping[str, Say] = {
-    "loss-reduction": lambda f, e: f"{e} is a {f['was']}; as a {f['wanted']} it agrees with torch",
-    "reduction-axis": lambda f, e: (
-        f"{e} runs over axes {f['was']}; over {f['wanted']} it agrees with torch"
-    ),
-    "sign": lambda f, e: f"{e} has the opposite sign in torch",
-    "argument-order": lambda f, e: (
-        f"with the arguments {f['first']} and {f['second']} exchanged the sides agree"
-    ),
-    "log-guard": lambda f, e: (
-        f"{e} guards with {f['was'] if f['was'] is not None else 'nothing'}; "
-        f"with {f['wanted']} it agrees with torch"
-    ),
-    "silent-broadcast": lambda f, e: (
-        f"{e} combines shapes {' and '.join(str(tuple(s)) for s in f['shapes'])} to "
-        f"{tuple(f['result'])}; without the extra axis the sides agree"
-    ),
-    "missing-operation": lambda f, e: _applied(f, e),
-    "clip-missing": lambda f, e: _applied(f, e),
-    "logits-probabilities": lambda f, e: (
-        f"{e} applies {f['operation']} on the tf side; without it the sides agree: what is given "
-        "on is then turned into probabilities once more"
-        if f["operation"][:1].isupper()
-        else _applied(f, e)
-    ),
-    "complement": lambda f, e: (
-        f"{e} is what torch has as one minus it; with 1 - {e} the sides agree"
-        if "taken" in f
-        else _general(f, e)
-    ),
-    "missing-term": lambda f, e: (
-        f"torch has {e} {f['sign']} `{f['term']}` there ({f['torch_line']})"
-        if "term" in f
-        else f"torch has {e} {f['form']} {_times(f)}`{f['other']}` there ({f['torch_line']})"
-    ),
-    "missing-factor": lambda f, e: (
-        f"torch has {e} times `{f['factor_of']}` there ({f['torch_line']})"
-        if "factor_of" in f
-        else f"torch has {e} {f['form']} `{f['other']}` there ({f['torch_line']})"
-    ),
-    "other-computation": lambda f, e: (
-        f"with torch's `{f['torch_line']}` in the place of {e} everything agrees"
-    ),
-    "operation-order": lambda f, e: (
-        f"{e} applies {f['first']} before {f['second']}; the other way round it agrees with torch"
-    ),
-    "norm-kind": lambda f, e: (
-        f"{e} takes the root of a sum; the sum of the roots, as of absolute values, agrees with "
-        "torch"
-        if "first" in f
-        else _general(f, e)
-    ),
-    "straight-through": lambda f, e: (
-        f"{e} stops the gradient on the tf side; passed straight through it agrees with torch"
-    ),
-    "extra-operation": lambda f, e: (
-        f"{e} applies {f['operation']} on the tf side; without it the sides agree: it is applied "
-        "once too often, or torch leaves it out"
-    ),
-    "clip-extra": lambda f, e: f"{e} clips on the tf side; without it the sides agree",
-    "extra-factor": lambda f, e: f"{e} has a factor that torch does not have",
-    "extra-term": lambda f, e: f"{e} has a term that torch does not have",
-    "mask-extra": lambda f, e: f"{e} is masked on the tf side; without the mask the sides agree",
-    "mask-missing": _mask,
-    "mask-polarity": lambda f, e: (
-        f"{f['masking']} keeps what torch leaves out; with the mask {f['mask']} the sides agree"
-    ),
-    "mask-multiplied": lambda f, e: (
-        f"{f['masking']} sets scores to zero; with minus infinity where the mask ({f['mask']}) is "
-        "not set the sides agree"
-    ),
-    "mask-other": lambda f, e: (
-        f"{e} uses another mask than torch: with {f['form']} of {f['mask']} the sides agree"
-    ),
-    "other-function": lambda f, e: f"{e} applies {f['was']}, torch {f['wanted']}",
-    "other-operation": lambda f, e: f"{e} is {f['was']} on the tf side; torch's is {f['wanted']}",
-    "operand-order": lambda f, e: f"the operands of {e} are exchanged on one side",
-    "other-operand": lambda f, e: f"with {f['wanted']} as an operand of {e} the sides agree",
-    "epsilon-placement": lambda f, e: (
-        f"{e} adds epsilon {f['was']:g}; {f['wanted']} it agrees with torch"
-    ),
-    "entries-exchanged": lambda f, e: (
-        f"tf's {f['first']!r} is torch's {f['second']!r}, and the reverse"
-    ),
-    "stop-gradient-missing": lambda f, e: (
-        f"the gradient reaches the input {f['input']} on the tf side; torch stops it (detach)"
-        if "input" in f
-        else f"the gradient flows through {e} on the tf side; torch stops it there (detach)"
-    ),
-    "stop-gradient-extra": lambda f, e: f"{e} stops the gradient on the tf side; in torch it flows",
-    "tie-gradient": lambda f, e: (
-        f"where values tie in {e}, the tf side's gradient is {_tie(f['was'])}, torch's "
-        f"{_tie(f['wanted'])}"
-    ),
-    "kink-gradient": lambda f, e: (
-        f"{e} is differentiated at its kink as {f['was']} on the tf side, as {f['wanted']} in torch"
-    ),
-    "clip-gradient": lambda f, e: (
-        f"the gradient of {e} at its bounds is {f['was']} on the tf side, {f['wanted']} in torch"
-    ),
-    "gradient-clipping": lambda f, e: (
-        f"torch's gradients are {f['torch']}, the tf side's {f['tf']}"
-    ),
-    "nan-gradient": lambda f, e: (
-        f"{e} hides a value that is not finite; its gradient, times zero, is NaN. With finite "
-        "gradients there the sides agree"
-    ),
-    "norm-gradient": lambda f, e: (
-        f"{e} takes the root of zero; its gradient is infinite or NaN on the tf side, zero in torch"
-    ),
-    "tau-swapped": lambda f, e: (
-        f"{e} blends with {f['was']:g}; with {f['wanted']:g} the sides agree: old and new weights "
-        "are exchanged"
-    ),
-    "tau-ignored": lambda f, e: (
-        f"{e} blends with {f['was']:g} at the {f['which']} update as at every other; torch uses "
-        f"{f['wanted']:g} there: the argument tau is ignored"
-    ),
-    "tau-value": lambda f, e: f"{e} blends with {f['was']:g}, torch with {f['wanted']:g}",
-    "state-not-updated": lambda f, e: (
-        f"{_short(f['entry'])!r} is still {f['equals']} on the tf side, bit for bit; torch's has "
-        "changed"
-    ),
-    "update-order": lambda f, e: (
-        f"{e} uses `{f['source']}` as it was {'before' if f['when'] == 'after' else 'after'} its "
-        f"update; as it is {f['when']} it the sides agree"
-        if "when" in f
-        else f"tf's {f['entries']!r} entries are torch's of the step "
-        f"{'after' if f['shift'] > 0 else 'before'}"
-    ),
-    "frozen-state": lambda f, e: (
-        "run eagerly the sides agree, as tf.function traced it they do not"
-        + (f": {', '.join(f['functions'])}" if f["functions"] else "")
-        + (
-            " draws random numbers with NumPy or Python while it is traced"
-            if f["draws"]
-            else " reads a Python value (an attribute, a number) that is a constant once traced"
-        )
-    ),
-    "random-stream": lambda f, e: (
-        f"{e} draws with TensorFlow's generator; with torch's draws in its place the sides agree"
-    ),
-    "reseeded": lambda f, e: (
-        "with the seed set at the first reset only the sides agree: the tf side passes the seed "
-        "again at each reset, so every episode starts alike"
-        if f["what"] == "environment"
-        else "with the seed set once only the sides agree: the tf side sets it again and again"
-    ),
-    "seeded-once": lambda f, e: "with the seed passed at every reset the sides agree",
-    "repeated-value": lambda f, e: (
-        f"on the tf side {_short(f['entry'])!r} equals {_short(f['equals'])!r}, in torch not"
-    ),
-    "aliasing": lambda f, e: (
-        f"on the tf side {_short(f['entry'])!r} equals {_short(f['equals'])!r}, in torch not: it "
-        "may be one object under two names"
-    ),
-    "shared-seed": lambda f, e: (
-        f"{e} draws the same numbers each time; with torch's draws in their place the sides agree"
-    ),
-    "unstable-formula": lambda f, e: f"{e} takes {f['was']}; with {f['wanted']} the sides agree",
-    "weighted-mean": lambda f, e: (
-        f"{e} divides by the number of elements; divided by the sum of {f['mask']} it agrees with "
-        "torch"
-        if "mask" in f
-        else ""
-    ),
-    "initial-value": lambda f, e: (
-        f"{e} starts at a constant; with {f['source_of']} it agrees with torch"
-        if "source_of" in f
-        else ""
-    ),
-    "modulo": lambda f, e: f"{e} is {f['was']}; as a {f['wanted']} it agrees with torch",
-    "division": lambda f, e: f"{e} is {f['was']}; as {f['wanted']} it agrees with torch",
-    "rounding-mode": lambda f, e: f"{e} rounds as {f['was']}, torch {f['wanted']}",
-    "integer-overflow": lambda f, e: (
-        f"the arithmetic on {', '.join(f['names'])} runs in {f['was']} on the tf side and wraps "
-        f"around; in {f['wanted']} the sides agree"
-    ),
-    "integer-cast": lambda f, e: f"{e} cuts off to {f['dtype']}; without that the sides agree",
-    "half-precision": lambda f, e: f"{e} rounds to {f['dtype']}; without that the sides agree",
-    "float32-inside": lambda f, e: (
-        f"the tf side computes in float32 although it is given float64: the difference "
-        f"{f['error']:.2g} is within float32's rounding ({f['bound']:.2g})"
-    ),
-    "reshape-for-transpose": lambda f, e: (
-        f"{e} is given a reshape of an input of shape {tuple(f['shape'])}; with its axes "
-        f"transposed to {tuple(f['order'])} the sides agree"
-    ),
-    "axis-order": lambda f, e: (
-        _switched(f, e)
-        if "switch" in f
-        else (f"with the axes in the order {f.get('order', f.get('wanted'))} {e} agrees with torch")
-    ),
-    "pair-order": lambda f, e: f"{e} uses {f['was']}; with {f['wanted']} the sides agree",
-    "reversed-axis": lambda f, e: f"reversed along axis {f['axis']}, {e} agrees with torch",
-    "off-by-one": lambda f, e: (
-        f"{e} uses {f['was']}; with {f['wanted']} the sides agree"
-        if "wanted" in f
-        else f"{e}, {f['form']} along axis {f['axis']}, agrees with torch"
-    ),
-    "resize-convention": lambda f, e: (
-        f"{e} runs with (align_corners, half_pixel_centers) = {f['was']}; with {f['wanted']} the "
-        "sides agree"
-    ),
-    "switch": lambda f, e: _switched(f, e),
-    "activation-slope": lambda f, e: _switched(f, e),
-    "epsilon-value": lambda f, e: (
-        _switched(f, e)
-        if "switch" in f
-        else f"{e} uses {f['was']:g}; with {f['wanted']} the sides agree"
-    ),
-    "option": lambda f, e: f"{f['name']} is {f['was']}; with {f['wanted']} the sides agree",
-}
-
-_FIX: Mapping[str, Say] = {
-    "gradient-clipping": lambda f, e: (
-        f"global_clipnorm={f['bound']:g}, or tf.clip_by_global_norm"
-        if "global" in f["torch"]
-        else ""
-    ),
-    "stop-gradient-missing": lambda f, e: (
-        f"tf.stop_gradient({f.get('input', e.strip('`'))})" if "input" in f or "`" in e else ""
-    ),
-    "silent-broadcast": lambda f, e: "tf.squeeze(..., -1)",
-    "reduction-axis": lambda f, e: f"axis={_axis(f['wanted'])}" if "wanted" in f else "",
-    "kink-gradient": lambda f, e: "tf.nn.relu" if f.get("wanted") == "relu" else "",
-    "modulo": lambda f, e: (
-        "tf.truncatemod" if "truncated" in str(f.get("wanted")) else "tf.math.floormod"
-    ),
-    "reshape-for-transpose": lambda f, e: f"transpose{tuple(f['order'])}",
-    "log-guard": lambda f, e: f"use {f['wanted']}" if f.get("wanted") not in (None, "none") else "",
-    "integer-overflow": lambda f, e: f"tf.cast(x, tf.{f['wanted']}) first",
-}
-
-
-def _applied(facts: Facts, expr: str) -> str:
-    what = f"the input {facts['input']}" if "input" in facts else expr
-    return f"torch applies {facts['operation']} to {what}; the tf side does not"
-
-
-def _switched(facts: Facts, expr: str) -> str:
-    return (f"{expr} runs with {facts['switch']}={_value(facts['was'])}; with "
-            f"{_value(facts['wanted'])} the sides agree")  # fmt: skip
-
-
-def _times(facts: Facts) -> str:
-    factor = facts["coefficient"]
-    return "" if factor == 1.0 else f"{factor:.6g} times "
-
-
-def _tie(form: str) -> str:
-    return {
-        "shared": "shared among them",
-        "one": "given to one of them",
-        "first": "given to the first",
-        "second": "given to the second",
-    }.get(form, form)
-
-
-def _axis(axes: Any) -> str:
-    return str(axes[0]) if isinstance(axes, tuple) and len(axes) == 1 else str(axes)
-
-
-def _short(name: Any) -> str:
-    return str(name).removeprefix("output/")

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from parity.debug import acting, agents
+from parity.debug import acting, agent_causes, agents
 from parity.debug.agents import STEPS, Driven, World
 from parity.debug.subjects import Subject
 from parity.errors import InvalidInput, ParityError
@@ -52,7 +52,7 @@ def record_agent(subject: Subject, book: Book, options: Mapping[str, Any], partn
         "met": [put(book, f"forced/{t}/observation", as_kept(o)) for t, o in enumerate(driven.met)],
         "answers": [put(book, f"forced/{t}/answer", a) for t, a in enumerate(driven.answers)],
         "begins": sorted(driven.begins),
-        "draws": agents.draws(agent, driven.met[0]),
+        "draws": agent_causes.draws(agent, driven.met[0]),
     }
     for name, array in agents.play(world, agent, count, seed).items():
         book.add(name, array)

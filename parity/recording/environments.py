@@ -64,6 +64,7 @@ def record_environment(
     }  # fmt: skip
     book.meta["remade"] = remade
     book.meta["unsteady"] = unsteady_entries(side, actions, rollout, seed) if remade else []
+    book.meta["seeding"] = side.seeding(seed) if remade else {}
     book.meta["starts"] = list(_starts(book, side, actions, seed)) if remade else []
 
 
@@ -107,6 +108,7 @@ class RecordedEnvironment:
         actions: the recorded ones.
         rollout: what it answered to them.
         unsteady: entries that were others in a second run.
+        seeding: what its resets do with their seed (``parity.debug.environment_seeding``).
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -119,6 +121,7 @@ class RecordedEnvironment:
         ends = [int(t) for t in facts["ends"]]
         kept = Trace(entries, side=trace.side)
         self.rollout = Rollout(kept, ends, str(facts["stopped"]))
+        self.seeding = {str(n): bool(is_so) for n, is_so in meta.get("seeding", {}).items()}
         self.starts = [[str(name) for name in names] for names in meta["starts"]]
         self.top = _stand_in(trace, meta["layers"])
 
@@ -166,6 +169,9 @@ class RecordedSide(Side):
             if 0 <= seed - self.seed < known and _same(actions, own[:1]):
                 return self.recorded.start(seed - self.seed)
         raise RecordedElsewhere(f"{self.label} was recorded elsewhere and cannot be stepped anew")
+
+    def seeding(self, seed: int) -> dict[str, bool]:
+        return self.recorded.seeding if seed == self.seed else {}
 
     def unsteady(self, actions: Sequence[Any], rollout: Rollout, seed: int) -> list[str]:
         return self.recorded.unsteady

@@ -83,7 +83,7 @@ def _for_hypotheses(
     """What the search for a cause asks of torch: its operations, and one more set of inputs."""
     if caller.side != "torch":
         return {}
-    from parity.diagnose.base import varied
+    from parity.diagnose.samples import varied
 
     facts: dict[str, Any] = {
         "seen": put_seen(trace, f"{dtype}/seen", seen_by(caller, arrays, dtype))
@@ -190,7 +190,7 @@ class RecordedCaller(Caller):
             raise RecordedElsewhere(f"{self.subject.label} cannot run with other gradients")
         value: RecordedFunction = self.subject.value
         if inputs is not self.inputs and not _same(inputs, self.inputs):
-            from parity.diagnose.base import varied
+            from parity.diagnose.samples import varied
 
             other = varied(self.inputs)
             known = value.varied(dtype) if other is not None and _same(inputs, other) else None

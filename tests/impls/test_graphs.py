@@ -15,9 +15,6 @@ from tests.support.learners import Arrays, apart_state, example, make_config
 
 tf = pytest.importorskip("tensorflow")
 
-GRAPHS = {"ddpg": 1, "td3": 2}
-"""Graphs of one size."""
-
 
 def learner(algorithm: str, variant: str) -> Arrays:
     fields = {"policy_delay": 1} if algorithm == "td3" else {}
@@ -27,7 +24,7 @@ def learner(algorithm: str, variant: str) -> Arrays:
     return made
 
 
-@pytest.mark.parametrize("algorithm", list(GRAPHS))
+@pytest.mark.parametrize("algorithm", ["ddpg", "td3"])
 def test_ragged_batches_and_learning_rates_make_no_further_graph(algorithm: str) -> None:
     graph, eager = learner(algorithm, "function"), learner(algorithm, "eager")
     traces = []
@@ -39,8 +36,7 @@ def test_ragged_batches_and_learning_rates_make_no_further_graph(algorithm: str)
         parity.assert_parity(graph=graph.update(batch, draws), eager=eager.update(batch, draws))
         parity.assert_parity(graph=graph.state(), eager=eager.state())
         traces.append(graph.learner.traces)
-    once = GRAPHS[algorithm]
-    assert traces == [once, once, 2 * once, 2 * once, 2 * once, 2 * once]
+    assert traces == [1, 1, 2, 2, 2, 2]
 
 
 def test_a_field_in_the_wrong_argument_is_refused_after_the_right_call_as_well() -> None:

@@ -278,3 +278,24 @@ def test_strided_views() -> None:
     changed = base.T.copy()
     changed[5, 2] += 1
     assert differ(base.T, changed).worst == (5, 2)
+
+
+@pytest.mark.parametrize("shape", [(300, 700), (70_000, 3), (3, 70_000), (1500, 1300)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matrices_stored_by_columns_give_the_same(shape: tuple[int, int], dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    left = rng.standard_normal(shape).astype(dtype)
+    right = left + rng.standard_normal(shape).astype(dtype) * dtype(1e-6)
+    for row in (0, 2, shape[0] - 1):  # of equal shares the first one counts
+        left[row, 1], right[row, 1] = 1.0, 2.0
+    right[-1, -1] = np.nan
+    turned = np.asfortranarray(left), np.asfortranarray(right)
+    exact = left.astype(np.float64)
+    for reference in (None, exact, np.asfortranarray(exact)):
+        expected = differ(left, right, F32, reference=reference)
+        assert expected.problem == "non-finite" and expected.over > 3
+        for a in (left, turned[0]):
+            for b in (right, turned[1]):
+                assert repr(differ(a, b, F32, reference=reference)) == repr(expected)
+    first = differ(turned[0][:2], right[:2], F32).worst
+    assert first == (0, 1)

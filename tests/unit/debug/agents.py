@@ -85,6 +85,25 @@ class Preprocesses(KerasAgent):
         return np.clip(observation, -0.5, 0.5)
 
 
+class Backwards(KerasAgent):
+    def see(self, observation: np.ndarray) -> np.ndarray:
+        return observation[::-1].copy()
+
+
+class Unsquashed(KerasAgent):
+    scale = 1.0
+
+    def act(self, observation: np.ndarray, deterministic: bool = False) -> np.ndarray:
+        return self.actor(observation[None])[0].numpy()
+
+
+class TorchUnit(TorchAgent):
+    """Acts within [-1, 1]."""
+
+    def act(self, observation: np.ndarray, deterministic: bool = False) -> np.ndarray:
+        return super().act(observation, deterministic) / 2
+
+
 class Raises(KerasAgent):
     def act(self, observation: np.ndarray, deterministic: bool = False) -> np.ndarray:
         raise KeyError("observation")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import gymnasium
@@ -140,7 +141,8 @@ class OldForm:
         self.given = seed
 
     def reset(self) -> Any:
-        return self.inner.reset(seed=self.given)[0]
+        given, self.given = self.given, None  # a seed serves once; then the generator goes on
+        return self.inner.reset(seed=given)[0]
 
     def step(self, action: Any) -> Any:
         observation, reward, terminated, truncated, info = self.inner.step(action)
@@ -192,3 +194,50 @@ def normalised_before_stacking() -> gymnasium.Env:
 
 def cut(steps: int) -> gymnasium.Env:
     return TimeLimit(Track(limit=10_000, edge=1e9), steps)
+
+
+class ReseedsItself(Track):
+    """Remembers its seed and takes it again at each reset that is given none."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.own = getattr(self, "own", 0) if seed is None else seed
+        return super().reset(seed=self.own)
+
+
+class SeedByDefault(Track):
+    def reset(self, *, seed: int = 7, options: Any = None) -> Any:
+        return super().reset(seed=seed)
+
+
+class NewGenerator(Track):
+    """A reset without a seed draws from entropy, in place of going on with the generator."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        if seed is None:
+            self._np_random = np.random.default_rng()
+        return super().reset(seed=seed)
+
+
+class OwnGenerator(Track):
+    """Seeded like Track; without a seed it goes on with another kind of generator."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        made = super().reset(seed=seed)
+        if seed is not None:
+            self.draw = random.Random(seed)
+            return made
+        self.state = np.array([self.draw.uniform(-1, 1), self.draw.uniform(-1, 1)])
+        return self.observe(), {}
+
+
+class Seedless(Track):
+    def reset(self) -> Any:  # type: ignore[override]
+        made = super().reset(seed=3)
+        return made
+
+
+class Constant(Track):
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.state = np.array([0.3, -0.2])
+        return self.observe(), {}

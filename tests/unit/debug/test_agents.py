@@ -34,7 +34,8 @@ def test_equal_agents_agree_forced_and_free(tf: Any) -> None:
         (a.Unscaled, "action-scale", "forced/step/0/action"),
         (a.WrongEpsilon, "norm-epsilon", "actor/1"),
         (a.Noisy, "agent-noise", "forced/step/0/action"),
-        (a.Preprocesses, "", "action"),
+        (a.Preprocesses, "extra-operation", "action"),
+        (a.Backwards, "observation-layout", "action"),
     ],
 )
 def test_a_fault_is_placed_and_named(tf: Any, cause: str, place: str) -> None:
@@ -42,6 +43,12 @@ def test_a_fault_is_placed_and_named(tf: Any, cause: str, place: str) -> None:
     assert report.verdict is Verdict.DIVERGE, str(report)
     assert str(report.subject["place"]).endswith(place), str(report)
     assert not cause or cause in [c["cause"] for c in report.causes], str(report)
+
+
+def test_a_squashing_function_left_out_is_named() -> None:
+    report = check(a.TorchUnit, a.Unsquashed, environment=a.make_environment, steps=20)
+    assert report.causes[0]["cause"] == "missing-operation", str(report)
+    assert "tanh" in report.causes[0]["text"]
 
 
 def test_bare_networks_act_by_their_outputs() -> None:

@@ -203,3 +203,133 @@ def test_a_large_gradient_in_doubt_is_in_the_evidence(monkeypatch: pytest.Monkey
     assert "float64_rows" in report.subject
     assert "grad/0/kernel" in {entry.name for entry in report.failing}
     assert "grad/0/kernel" in {entry.name for entry in report.evidence.entries}
+
+
+class _Above(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: Any) -> Any:
+        return x + 1e-9
+
+
+class _AboveTf(keras.layers.Layer):  # type: ignore[misc]
+    """The same number, which float32 cannot add to one."""
+
+    def call(self, x: Any) -> Any:
+        return (x + 1.000000001) - 1.0
+
+
+ROW = 29
+"""In which the first unit stands at the kink of ReLU."""
+
+
+def kinked() -> dict[str, Any]:
+    torch.manual_seed(0)
+    first = torch.nn.Linear(6, 40)
+    with torch.no_grad():
+        first.weight[0] = torch.tensor([1.0, 0, 0, 0, 0, 0])
+        first.bias[0] = -3.0
+    one = torch.nn.Sequential(first, _Above(), torch.nn.ReLU(), torch.nn.Linear(40, 3))
+    given = inputs()
+    given["x"][ROW, 0] = 3.0
+    return {"torch": one, "inputs": given}
+
+
+def behind(first: Any) -> Any:
+    rest = [_AboveTf, keras.layers.ReLU, lambda: keras.layers.Dense(3)]
+    return lambda: keras.Sequential([keras.layers.Input((6,)), first(40), *(f() for f in rest)])
+
+
+def test_a_row_at_a_kink_is_among_those_that_run_in_float64() -> None:
+    pair = kinked()
+    report = parity.check(pair["torch"], behind(keras.layers.Dense), pair["inputs"])
+    failing = {entry.name: entry.worst.max_abs for entry in report.failing}
+    assert failing["grad/0/kernel"] > 0.1 and failing["grad/0/bias"] > 0.1
+    assert report.verdict is Verdict.ROUNDING
+    assert ROW in report.subject["float64_rows"]
+    assert len(report.subject["float64_rows"]) == evidence.ROWS
+
+
+class _Forgetful(keras.layers.Dense):  # type: ignore[misc]
+    """Its kernel hears nothing of one row, and nothing else differs."""
+
+    def call(self, x: Any) -> Any:
+        frozen = tf.matmul(x, tf.stop_gradient(tf.convert_to_tensor(self.kernel))) + self.bias
+        row = tf.reshape(tf.range(tf.shape(x)[0]) == ROW + 1, (-1, 1))
+        return tf.where(row, frozen, super().call(x))
+
+
+def test_a_kernels_gradient_that_no_row_explains_is_not_called_rounding() -> None:
+    pair = kinked()
+    report = parity.check(pair["torch"], behind(_Forgetful), pair["inputs"])
+    assert report.verdict is Verdict.DIVERGE and "float64_rows" not in report.subject
+    assert report.subject["place"] == "grad/0"
+
+
+@pytest.mark.parametrize("wrong", ["", "epsilon", "gradient"])
+def test_what_lies_in_a_file_is_reported_alike(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from parity import spill
+
+    def other() -> Any:
+        net = tf_net(epsilon=1e-2 if wrong == "epsilon" else 1e-5)
+        if wrong == "gradient":
+            net.pop()
+            net.add(_Doubled(3))
+        return net
+
+    written: list[int] = []
+    keep = spill.Store.keep
+
+    def counted(self: Any, array: np.ndarray) -> np.ndarray | None:
+        written.append(array.size)
+        return keep(self, array)
+
+    monkeypatch.setattr(evidence, "AFFORDABLE", 1 << 31)
+    monkeypatch.setattr(spill.Store, "keep", counted)
+    plain = parity.check(torch_net, other, inputs()).to_json()
+    assert not written
+    monkeypatch.setattr(spill, "LARGE", 1)
+    monkeypatch.setattr(evidence, "is_large", lambda module: True)
+    assert parity.check(torch_net, other, inputs()).to_json() == plain
+    assert 6 * 50 in written and ROWS * 50 in written
+    assert f'"verdict": "{"diverge" if wrong else "agree"}"' in plain
+
+
+def test_a_twin_that_cannot_be_made_is_told_of_a_large_pair_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Lone(keras.layers.Dense):  # type: ignore[misc]
+        """Keras cannot make it again from its config."""
+
+        def __init__(self) -> None:
+            super().__init__(3)
+
+    def net() -> Any:
+        return keras.Sequential([keras.layers.Input((6,)), Lone()])
+
+    def reports() -> dict[str, Any]:
+        torch.manual_seed(0)
+        report = parity.check(torch.nn.Sequential(torch.nn.Linear(6, 3)), net(), inputs())
+        assert report.evidence is None and "config" in report.subject["no_float64"]["tf"]
+        return {"verdict": report.verdict, "entries": report.entries}
+
+    small = reports()
+    monkeypatch.setattr(evidence, "is_large", lambda module: True)
+    assert reports() == small
+
+
+def test_gradients_taken_in_groups_are_those_of_images_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from parity import spill
+
+    def torch_side() -> Any:
+        torch.manual_seed(0)
+        return torch.nn.Sequential(torch.nn.Conv2d(3, 4, 2), torch.nn.Conv2d(4, 5, 2))
+
+    def tf_side() -> Any:
+        layers = [keras.layers.Conv2D(4, 2), keras.layers.Conv2D(5, 2)]
+        return keras.Sequential([keras.layers.Input((6, 7, 3)), *layers])
+
+    images = np.random.default_rng(0).standard_normal((2, 3, 6, 7)).astype(np.float32)
+    monkeypatch.setattr(evidence, "AFFORDABLE", 1 << 31)
+    plain = parity.check(torch_side, tf_side, {"x": images}).to_json()
+    monkeypatch.setattr(spill, "LARGE", 1)
+    monkeypatch.setattr(evidence, "is_large", lambda module: True)
+    assert parity.check(torch_side, tf_side, {"x": images}).to_json() == plain

@@ -1,0 +1,1 @@
+"""The rows of the catalogue of causes, by family: id, subject, title, symptom, fix."""
