@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parity.debug.environment_trials import SIDES, Cause, cause_of
+from parity.debug.environment_trials import Cause, cause_of
 from parity.debug.stepping import leaves, observed, reset, takes_seed
 
 if TYPE_CHECKING:
@@ -101,11 +101,13 @@ def nothing_else(bench: Bench) -> bool:
 
 def causes(bench: Bench) -> list[Cause]:
     """What the sides' resets do otherwise, one cause for each property that differs."""
-    failing = [e.name.removeprefix(PLACE) for e in bench.report.failing]
-    found = []
-    for name in [n for n in _SAID if n in failing]:
-        values = {side: bench.sides[side].seeding(bench.seed).get(name) for side in SIDES}
-        without = "torch" if not values["torch"] else "tf"
+    failing = {e.name.removeprefix(PLACE) for e in bench.report.failing}
+    names = [name for name in _SAID if name in failing]
+    if not names:
+        return []
+    torch_has, found = bench.sides["torch"].seeding(bench.seed), []
+    for name in names:
+        without = "tf" if torch_has.get(name) else "torch"
         cause, text = _SAID[name]
         said = text.format(side=without, other="tf" if without == "torch" else "torch")
         found.append(cause_of(cause, said))

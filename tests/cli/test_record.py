@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import parity
-from parity.cli import main
 from parity.trace import Statistics, Trace, open_trace
 from tests.support.environments import environment_without, run
+from tests.support.records import command, found
 
 AGREE, DIFFER, MISUSE = 0, 1, 2
 
@@ -94,22 +92,9 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def command(*arguments: object) -> Result:
-    return CliRunner().invoke(main, list(map(str, arguments)))
-
-
 def record(ports: Path, subject: str, out: Path, *options: object) -> None:
     result = command("record", f"{ports}/{subject}", "--out", out, *options)
     assert result.exit_code == AGREE, result.output
-
-
-def found(result: Result) -> dict[str, Any]:
-    """The report without what names its files."""
-    document = json.loads(result.stdout)
-    for name in ("torch", "tf", "tried"):
-        document["subject"].pop(name, None)
-    document.pop("reproduce")
-    return dict(document)
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from parity.cli import main
 from parity.errors import InvalidInput
 from parity.recording.reading import read_recording
 from parity.requirements import missing
 from parity.trace import Trace
+from tests.support.records import command, found
 
 AGREE, DIFFER, MISUSE = 0, 1, 2
 pytestmark = pytest.mark.skipif(
@@ -118,22 +116,9 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def command(*arguments: object) -> Result:
-    return CliRunner().invoke(main, list(map(str, arguments)))
-
-
 def record(subject: str, out: Path, *options: object) -> None:
     result = command("record", subject, "--out", out, *options)
     assert result.exit_code == AGREE, result.output
-
-
-def found(result: Result) -> dict[str, Any]:
-    """The report without what names its files, and without what cannot be tried on a file."""
-    document = json.loads(result.stdout)
-    for name in ("torch", "tf", "tried"):
-        document["subject"].pop(name, None)
-    document.pop("reproduce")
-    return dict(document)
 
 
 @pytest.mark.parametrize(
