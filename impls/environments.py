@@ -51,6 +51,7 @@ class Environment:
             )
         self.observation_size = int(env.observation_space.shape[0])
         self.action_size = int(space.n) if self.discrete else int(space.shape[0])
+        self._shape: tuple[int, ...] = () if self.discrete else (self.action_size,)
         self.low = np.zeros(0) if self.discrete else space.low.astype(np.float64)
         self.high = np.zeros(0) if self.discrete else space.high.astype(np.float64)
 
@@ -75,9 +76,8 @@ class Environment:
         return np.array(observation), float(reward), bool(terminated), bool(truncated), info
 
     def _checked(self, action: np.ndarray) -> Any:
-        shape: tuple[int, ...] = () if self.discrete else (self.action_size,)
-        if action.shape != shape:
-            raise ShapeError(f"action has shape {action.shape}, {self.id} takes {shape}")
+        if action.shape != self._shape:
+            raise ShapeError(f"action has shape {action.shape}, {self.id} takes {self._shape}")
         if not self.discrete:
             action = action.astype(np.float64)
             if not np.isfinite(action).all():
@@ -85,9 +85,10 @@ class Environment:
                     f"action[{int(np.argmin(np.isfinite(action)))}] is not finite: {action}"
                 )
             return action
-        if action.dtype.kind not in "iu" or not 0 <= action < self.action_size:
+        number = action.item()  # comparing an array takes ten times as long as a number
+        if action.dtype.kind not in "iu" or not 0 <= number < self.action_size:
             raise ConfigError(f"action={action}: {self.id} takes 0 to {self.action_size - 1}")
-        return int(action)
+        return number
 
     def close(self) -> None:
         self.env.close()

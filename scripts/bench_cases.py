@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from impls.a3c.config import PUSH
 from impls.training.registry import LoopConfig, algorithm, configure
 from impls.training.runs import Asked
 from impls.training.worlds import World
@@ -50,6 +51,11 @@ class Case:
     @property
     def on_policy(self) -> bool:
         return algorithm(self.algorithm).on_policy
+
+    @property
+    def workers(self) -> bool:
+        """Whether an update is of one worker's rollout: A3C."""
+        return algorithm(self.algorithm).workers
 
     def configs(self) -> tuple[Any, LoopConfig]:
         """The algorithm's configuration and its loop's."""
@@ -187,6 +193,14 @@ CASES: Mapping[str, Case] = {
             },
             chunk=512,
         ),
+        # one worker's update: it pulls, computes the gradients of its rollout, and pushes them
+        Case(
+            "a3c",
+            "CartPole-v1",
+            {**{name: value for name, value in CART_POLE.items() if name != "environments"},
+             "workers": "8", "rollout": "16", "optimizer": "rmsprop", "learning_rate": "7e-4"},
+            chunk=640,
+        ),
         Case("actor_critic", "CartPole-v1", {**CART_POLE, "rollout": "1"}, chunk=400),
         Case("reinforce", "CartPole-v1", {**CART_POLE, "hidden_sizes": "64"}, chunk=400),
     )
@@ -212,7 +226,7 @@ def rollout(case: Case, config: Any, loop: LoopConfig, seed: int = 0) -> dict[st
     rng = np.random.default_rng(seed)
     episodes = algorithm(case.algorithm).episodes
     steps = 500 if episodes else loop.rollout  # CartPole's time limit: episodes are padded to it
-    shape = (steps, loop.environments)
+    shape = (steps, 1 if case.workers else loop.environments)
     batch = {
         "observation": rng.standard_normal((*shape, config.observation_size), np.float32),
         "action": _actions(config, rng, shape, config.continuous),
@@ -236,6 +250,8 @@ def rollout(case: Case, config: Any, loop: LoopConfig, seed: int = 0) -> dict[st
 def draws(case: Case, config: Any, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The random arrays that an update takes besides its batch."""
     rng = np.random.default_rng(1)
+    if case.workers:
+        return {"worker": np.array(0, np.int64), "event": np.array(PUSH, np.int64)}
     made = {}
     for name, kind in algorithm(case.algorithm).draws.items():
         if kind == "permutation":

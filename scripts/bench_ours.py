@@ -119,11 +119,11 @@ class Ours(Contender):
 
         def first() -> None:
             for i in range(case.period):
-                losses.append(self._loss(self.learner.update(*self.inputs[i])))
+                losses.append(self._loss(self._updated(self.inputs[i])))
 
         seconds = self.clock(first)
         for i in range(case.period, 2 * case.period):
-            losses.append(self._loss(self.learner.update(*self.inputs[i])))
+            losses.append(self._loss(self._updated(self.inputs[i])))
         parameters = sum(v.size for n, v in self.learner.state().items() if n.startswith("param/"))
         return {
             "first_call": seconds,
@@ -137,8 +137,15 @@ class Ours(Contender):
 
     def _update(self, count: int) -> None:
         for i in range(count):
-            made = self.learner.update(*self.inputs[i % BATCHES])
+            made = self._updated(self.inputs[i % BATCHES])
         self._loss(made)
+
+    def _updated(self, inputs: Any) -> Mapping[str, Any]:
+        """One update; a worker of A3C pulls before it, and pushes as its end."""
+        if self.case.workers:
+            self.learner.pull(0)
+        made: Mapping[str, Any] = self.learner.update(*inputs)
+        return made
 
     def _train(self, count: int) -> None:
         for i in range(count):
@@ -153,6 +160,8 @@ class Ours(Contender):
         batch, drawn = self.arrays[i % BATCHES]
         if "permutation" in drawn:
             drawn = {"permutation": self.loop._permutations(batch["reward"].size)}
+        if self.case.workers:
+            self.learner.pull(0)
         return self.loop.learn(self.side.tensors(batch), self.side.tensors(drawn))
 
     def _loop(self, case_or_count: Any) -> Any:
@@ -197,27 +206,28 @@ class Ours(Contender):
 
         def period(inputs: Any) -> None:
             for _ in range(self.case.period):
-                self.learner.update(*inputs)
+                self._updated(inputs)
 
         counted("ragged", lambda: period(self._ragged()))
         counted("again", lambda: period(self._ragged()))
         counted("back", lambda: period(self.inputs[0]))
-        for group in self.learner.optimizers:
+        for group in getattr(self.learner, "shared", self.learner).optimizers:
             self.learner.set_learning_rate(group, 1e-4)
         counted("learning_rate", lambda: period(self.inputs[0]))
         return counts
 
     def _ragged(self) -> Any:
-        """A last batch that is not full: rows, or environments of a rollout, are missing."""
+        """A last batch that is not full: rows, environments or steps of a rollout are missing."""
         batch, drawn = self.arrays[0]
-        keep = batch["reward"].shape[-1] - (4 if self.case.on_policy else 13)
-        at = (slice(None), slice(keep)) if self.case.on_policy else (slice(keep),)
+        axis = 1 if self.case.on_policy and not self.case.workers else 0
+        keep = batch["reward"].shape[axis] - (4 if self.case.on_policy else 13)
+        at = (*[slice(None)] * axis, slice(keep))
         batch = {name: value[at] for name, value in batch.items()}
         if "permutation" in drawn:
             rows = batch["reward"].size
             orders = [np.random.default_rng(e).permutation(rows) for e in range(self._epochs())]
             drawn = {"permutation": np.stack(orders)}
-        else:
+        elif not self.case.workers:
             drawn = {name: value[at] for name, value in drawn.items()}
         return self._tensors(batch), self._tensors(drawn)
 

@@ -7,7 +7,7 @@ from impls.learner.rollout_cases import (
     real_rollouts,
     synthetic_rollouts,
 )
-from impls.learner.rollout_checks import Case, rollout_checks
+from impls.learner.rollout_checks import case, rollout_checks
 from parity.checks.learner import Link
 from parity.tolerance import Tolerance
 
@@ -39,14 +39,14 @@ def links(config: A2CConfig) -> tuple[Link, ...]:
 
 
 CASES = (
-    Case(
+    case(
         "all-ends",
         A2CConfig(
             5, 3, hidden_sizes=(11,), entropy_coefficient=0.1, normalize_advantage=True, gamma=0.9
         ),
         synthetic_rollouts(5, 3, steps=7, environments=4),
     ),
-    Case(
+    case(
         "cart-pole",
         A2CConfig(4, 2, hidden_sizes=(11, 7), max_gradient_norm=0.2, gamma=0.9),
         real_rollouts(
@@ -54,7 +54,7 @@ CASES = (
         ),
         ("gymnasium",),
     ),
-    Case(
+    case(
         "pendulum",
         A2CConfig(
             3, 1, 2.0, True, (11, 7), False, optimizer="adam", max_gradient_norm=None, gamma=0.9
@@ -64,13 +64,13 @@ CASES = (
         ),
         ("gymnasium",),
     ),
-    Case(
+    case(
         "one-step",
         A2CConfig(3, 4, hidden_sizes=(5,)),
         synthetic_rollouts(3, 4, steps=1, environments=6),
         dtypes=("float64",),
     ),
-    Case(
+    case(
         "square",
         A2CConfig(5, 5, 1.0, True, (5, 5), gamma=0.95),
         synthetic_rollouts(5, 5, steps=5, environments=5, continuous=True),
@@ -78,7 +78,7 @@ CASES = (
     ),
 )
 
-TINY = Case(
+TINY = case(
     "tiny",
     A2CConfig(3, 2, hidden_sizes=(5,)),
     synthetic_rollouts(3, 2, steps=2, environments=3),

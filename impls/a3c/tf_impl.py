@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,6 +22,7 @@ from impls.a3c.config import (
     require_worker,
 )
 from impls.learner.config import require_state
+from impls.learner.graphs_tf import Graphs
 from parity.random import Stream
 
 Tensors = dict[str, tf.Tensor]
@@ -33,7 +35,7 @@ class A3C:
         self, config: A3CConfig, *, dtype: str, device: str = "cpu", variant: str = "eager"
     ) -> None:
         self.config = config
-        self.shared = a2c.make_learner(config, dtype=dtype, device=device)
+        self.shared = a2c.make_learner(config, dtype=dtype, device=device, variant=variant)
         self.workers = [
             a2c.make_learner(config, dtype=dtype, device=device, variant=variant)
             for _ in range(config.workers)
@@ -41,6 +43,10 @@ class A3C:
         self.lock: Any = threading.Lock()
         self.events: list[tuple[int, int]] = []
         self._chains = [self._chain(worker) for worker in self.workers]
+        self._apply = self.shared.compiled(self.shared.apply)
+        # XLA would win nothing from copies
+        graph: Callable[..., Any] = _same if variant == "eager" else Graphs
+        self._pulls = [graph(functools.partial(self._copy, worker)) for worker in self.workers]
         for worker in self.workers:
             worker._layouts = {**worker._layouts, "draws": EVENT_LAYOUT}
         self.load_state(initial_state(config, np.random.default_rng(0)))
@@ -57,8 +63,7 @@ class A3C:
         number = require_worker(worker, self.config.workers)
         with self.lock:
             self.events.append((number, PULL))
-            for name, variable in self.workers[number].parameters[GROUP].items():
-                variable.assign(self.shared.parameters[GROUP][name])
+            self._pulls[number]()
 
     def gradients(
         self,
@@ -81,7 +86,7 @@ class A3C:
         with self.lock:
             self.events.append((number, PUSH))
             self.shared.step += 1
-            self.shared.apply(gradients)
+            self._apply(gradients)
 
     def update(self, batch: Mapping[str, tf.Tensor], draws: Mapping[str, tf.Tensor]) -> Tensors:
         self.workers[0].require_batch(batch, draws)
@@ -124,6 +129,11 @@ class A3C:
     def from_canonical(self, values: Mapping[str, np.ndarray]) -> Tensors:
         return self.shared.from_canonical(values)
 
+    def _copy(self, worker: a2c.A2C) -> None:
+        """The shared parameters, as they are now, to a worker."""
+        for name, variable in worker.parameters[GROUP].items():
+            variable.assign(self.shared.parameters[GROUP][name])
+
     def _chain(self, worker: a2c.A2C) -> Callable[..., Any]:
         """From a rollout to the gradients, as the worker's variant runs it."""
 
@@ -145,6 +155,10 @@ class A3C:
             return loss, gradients
 
         return worker.compiled(run)
+
+
+def _same(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
 
 
 def make_learner(

@@ -7,7 +7,7 @@ from impls.learner.rollout_cases import (
     real_rollouts,
     synthetic_rollouts,
 )
-from impls.learner.rollout_checks import Case, rollout_checks
+from impls.learner.rollout_checks import case, rollout_checks
 from parity.checks.learner import Link
 from parity.tolerance import Tolerance
 
@@ -39,12 +39,12 @@ def links(config: ActorCriticConfig) -> tuple[Link, ...]:
 
 
 CASES = (
-    Case(
+    case(
         "all-ends",
         ActorCriticConfig(5, 3, hidden_sizes=(11,), entropy_coefficient=0.1, gamma=0.9),
         synthetic_rollouts(5, 3, steps=1, environments=14),
     ),
-    Case(
+    case(
         "cart-pole",
         ActorCriticConfig(4, 2, hidden_sizes=(11, 7), max_gradient_norm=0.2, gamma=0.9),
         real_rollouts(
@@ -52,7 +52,7 @@ CASES = (
         ),
         ("gymnasium",),
     ),
-    Case(
+    case(
         "pendulum",
         ActorCriticConfig(
             3,
@@ -70,13 +70,13 @@ CASES = (
         ),
         ("gymnasium",),
     ),
-    Case(
+    case(
         "one-row",
         ActorCriticConfig(3, 4, hidden_sizes=(5,)),
         synthetic_rollouts(3, 4, steps=1, environments=1),
         dtypes=("float64",),
     ),
-    Case(
+    case(
         "square",  # and more than one step: each counts on its own
         ActorCriticConfig(4, 4, 1.0, True, (4, 4), gamma=0.95),
         synthetic_rollouts(4, 4, steps=4, environments=4, continuous=True),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from impls.ddpg.config import DDPGConfig, initial_state
 from impls.learner.cases import Examples, apart, real_batches, synthetic_batches
-from impls.learner.replay_checks import Case, replay_checks, slower
+from impls.learner.check_cases import Case, slower
+from impls.learner.replay_checks import replay_checks
 from parity.checks.learner import Link
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from impls.dqn.config import DQNConfig, initial_state
 from impls.learner.cases import Examples, apart, real_batches
-from impls.learner.replay_checks import Case, replay_checks, slower
+from impls.learner.check_cases import Case, slower
+from impls.learner.replay_checks import replay_checks
 from parity.checks.learner import Example, Link
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from impls.learner.cases import Examples
+from impls.learner.check_cases import Case
 from parity.checks.learner import Link
 from parity.checks.training import LinkCheck, LockstepCheck, UpdateSequenceCheck
 from parity.component import Check
@@ -21,43 +18,6 @@ COMPOSED = {
         "*": Tolerance(1e-10, "up to 20 updates, each continuing from its own side's results")
     }
 }
-
-
-@dataclass(frozen=True)
-class Case:
-    """A configuration with its data.
-
-    Attributes:
-        initial_state: from which every side begins.
-        updates: of the composed check.
-        expect_zero: entries that rightly stay at zero.
-    """
-
-    name: str
-    config: Any
-    examples: Examples
-    initial_state: Callable[[np.random.Generator], Mapping[str, np.ndarray]]
-    needs: tuple[str, ...] = ()
-    updates: int = 20
-    expect_zero: tuple[str, ...] = ()
-
-    def common(self) -> dict[str, Any]:
-        return {
-            "case": self.name,
-            "config": self.config,
-            "initial_state": self.initial_state,
-            "examples": self.examples,
-            "needs": self.needs,
-        }
-
-
-def slower(group: str) -> Callable[[Any], None]:
-    """A change of one learning rate while a compiled update is in use."""
-
-    def change(learner: Any) -> None:
-        learner.set_learning_rate(group, 2.5e-4)
-
-    return change
 
 
 def replay_checks(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from impls.learner.check_cases import Case, slower
 from impls.learner.on_policy import GROUP, OnPolicyConfig, initial_state
 from impls.learner.rollout_cases import Examples, away_from_start
 from parity.checks.learner import Link
@@ -17,33 +17,20 @@ TRACES = 1
 """Graphs of a compiled learner; of PPO, the links of a minibatch."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A configuration with its data."""
-
-    name: str
-    config: OnPolicyConfig
-    examples: Examples
-    needs: tuple[str, ...] = ()
-    dtypes: tuple[str, ...] = DTYPES
-    """float64 alone where other cases show enough of float32."""
-
-    def common(self) -> dict[str, Any]:
-        return {
-            "case": self.name,
-            "config": self.config,
-            "initial_state": away_from_start(initial_state, self.config),
-            "examples": self.examples,
-            "needs": self.needs,
-        }
-
-
-def _slower(learner: Any) -> None:
-    learner.set_learning_rate(GROUP, 2.5e-4)
-
-
-CHANGES = {2: _slower}
+CHANGES = {2: slower(GROUP)}
 """The learning rate changes while a compiled update is in use."""
+
+
+def case(
+    name: str,
+    config: OnPolicyConfig,
+    examples: Examples,
+    needs: tuple[str, ...] = (),
+    dtypes: tuple[str, ...] = DTYPES,
+) -> Case:
+    """A configuration with its data, and a starting state that no mistake hides in."""
+    state = away_from_start(initial_state, config)
+    return Case(name, config, examples, state, needs, dtypes=dtypes)
 
 
 def rollout_checks(

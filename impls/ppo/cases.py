@@ -9,7 +9,7 @@ from impls.learner.rollout_cases import (
     real_rollouts,
     synthetic_rollouts,
 )
-from impls.learner.rollout_checks import Case, rollout_checks
+from impls.learner.rollout_checks import case, rollout_checks
 from impls.ppo.config import PPOConfig
 from parity.checks.learner import Link
 from parity.tolerance import Tolerance
@@ -69,7 +69,7 @@ def orders(epochs: int) -> Draws:
 
 
 CASES = (
-    Case(
+    case(
         "all-ends",
         PPOConfig(
             5,
@@ -85,7 +85,7 @@ CASES = (
         ),
         synthetic_rollouts(5, 3, steps=7, environments=4, log_prob=True, draws=orders(2)),
     ),
-    Case(
+    case(
         "cart-pole",
         PPOConfig(4, 2, hidden_sizes=(11, 7), gamma=0.9, epochs=2, minibatches=3, value_clip=0.002),
         real_rollouts(
@@ -99,7 +99,7 @@ CASES = (
         ),
         ("gymnasium",),
     ),
-    Case(
+    case(
         "pendulum",
         PPOConfig(
             3,
@@ -124,7 +124,7 @@ CASES = (
         ),
         ("gymnasium",),
     ),
-    Case(
+    case(
         "square",
         # values move by more than their clip from one minibatch to the next
         PPOConfig(
@@ -137,7 +137,7 @@ CASES = (
     ),
 )
 
-TINY = Case(
+TINY = case(
     "tiny",
     PPOConfig(3, 2, hidden_sizes=(5,), epochs=2, minibatches=2),
     synthetic_rollouts(3, 2, steps=2, environments=3, log_prob=True, draws=orders(2)),

@@ -6,7 +6,7 @@ from impls.learner.rollout_cases import (
     padded_episodes,
     real_episodes,
 )
-from impls.learner.rollout_checks import Case, rollout_checks
+from impls.learner.rollout_checks import case, rollout_checks
 from impls.reinforce.config import ReinforceConfig
 from parity.checks.learner import Link
 from parity.tolerance import Tolerance
@@ -38,7 +38,7 @@ def links(config: ReinforceConfig) -> tuple[Link, ...]:
 
 
 CASES = (
-    Case(
+    case(
         "padded",
         ReinforceConfig(
             5,
@@ -52,18 +52,18 @@ CASES = (
         ),
         padded_episodes(5, 3, steps=7, environments=4),
     ),
-    Case(
+    case(
         "cart-pole",
         ReinforceConfig(4, 2, hidden_sizes=(11, 7), max_gradient_norm=0.2, gamma=0.9),
         real_episodes("CartPole-v1", episodes=3, max_episode_steps=13, reward_scale=0.1),
         ("gymnasium",),
     ),
-    Case(
+    case(
         "gaussian",
         ReinforceConfig(3, 2, 1.0, True, (11, 7), entropy_coefficient=0.05),
         padded_episodes(3, 2, steps=5, environments=4, continuous=True),
     ),
-    Case(
+    case(
         "square",
         ReinforceConfig(4, 4, hidden_sizes=(4, 4)),
         padded_episodes(4, 4, steps=4, environments=4),

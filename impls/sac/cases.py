@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from impls.learner.cases import Examples, level_critics, real_batches, synthetic_batches
-from impls.learner.replay_checks import Case, replay_checks, slower
+from impls.learner.check_cases import Case, slower
+from impls.learner.replay_checks import replay_checks
 from impls.sac.config import SACConfig, initial_state
 from impls.sac.numpy_ref import make_learner
 from parity.checks.learner import Example, Link

@@ -55,8 +55,8 @@ def lockstep(
     """Train both in lockstep, and compare every link of every update.
 
     float32: each link with inputs forced equal, within 1e-6; over that, it is
-    rounding where it agrees within 1e-12 in float64. float64: whole updates,
-    within 1e-10.
+    rounding where float64 leaves at most 1e-12, or 2**-23 of it. float64: whole
+    updates, within 1e-10.
 
     \b
     python -m impls lockstep td3 --env Pendulum-v1 --updates 1000

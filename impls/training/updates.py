@@ -23,6 +23,15 @@ a composed update of some hundred operations and an optimizer's division by root
 AGAIN = 1e-12
 """What a link over its bound in float32 must hold in float64, from the same inputs and state, to
 be rounding and not a difference: the bound of every float64 check with forced inputs."""
+SHRINKS = 2.0**-23
+"""Or this part of its error in float32, if that is less than a whole update may have: float64 has
+29 more bits, and a difference would keep its size. A loss of 1,000 behind a saturated unit leaves
+gradients with errors near 1e-4 in float32, and near 1e-12 in float64; 6 bits are left for how
+differently two libraries round."""
+
+
+Labels = list[tuple[int, str]]
+"""Places of links in their chain, with an entry of what each makes."""
 
 
 def is_compiled(asked: Asked, framework: str) -> bool:
@@ -35,6 +44,11 @@ def side_of(asked: Asked, framework: str, impl: Any) -> Side:
     loop = make_loop(replace(asked, framework=framework), impl=impl, compiled=compiled)
     loop.close()
     return loop.side
+
+
+def is_rounding(error: float, left: float) -> bool:
+    """Whether an error in float32, of which so much is left in float64, is that of rounding."""
+    return left <= max(AGAIN, min(SHRINKS * error, BOUNDS["float64"]))
 
 
 @dataclass
@@ -54,8 +68,10 @@ class Twins:
         self.asked, self.impls = replace(asked, dtype="float64"), impls
         self.walkers: list[Walker] = []
 
-    def agree(self, chain: Chain, walk: Walk, at: int) -> frozenset[str]:
-        """What a link makes alike in float64 of what it had in float32."""
+    def agree(
+        self, chain: Chain, walk: Walk, at: int, errors: Mapping[str, float]
+    ) -> frozenset[str]:
+        """Of the entries with these errors in float32, those that a link makes alike in float64."""
         if not self.walkers:
             sides = [side_of(self.asked, name, self.impls.get(name)) for name in ("torch", "tf")]
             self.walkers = [Walker(side, chain) for side in sides]
@@ -65,8 +81,12 @@ class Twins:
             made, wrote = walker.call(at, walk.values)
             entries.append({**flat(made), **wrote})
         ours, theirs = entries
-        found = errors_of([(ours[name], theirs.get(name)) for name in ours])
-        return frozenset(n for n, (error, _) in zip(ours, found, strict=True) if error <= AGAIN)
+        again = errors_of([(ours[name], theirs.get(name)) for name in errors])
+        return frozenset(
+            name
+            for (name, error), (left, _) in zip(errors.items(), again, strict=True)
+            if is_rounding(error, left)
+        )
 
 
 class Whole:
@@ -123,15 +143,19 @@ class Links:
                 labels.append((at, entry))
                 pairs.append((mine.get(entry), other.get(entry)))
         found = errors_of(pairs)
-        over = [
-            label for label, (e, _) in zip(labels, found, strict=True) if not e <= BOUNDS["float32"]
-        ]
+        over = {
+            label: e
+            for label, (e, _) in zip(labels, found, strict=True)
+            if not e <= BOUNDS["float32"]
+        }
         errors = [(names[at], n, *e) for (at, n), e in zip(labels, found, strict=True)]
         roundings = frozenset((names[at], n) for at, n in self._roundings(ours, over))
         return Found(errors, update(batch, draws), roundings)
 
-    def _roundings(self, walk: Walk, over: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    def _roundings(self, walk: Walk, over: Mapping[tuple[int, str], float]) -> Labels:
         """Those of the arrays over the bound that agree in float64."""
-        links = {at for at, _ in over if at < len(self.chain.links)}
-        agree = {at: self.twins.agree(self.chain, walk, at) for at in links}
-        return [(at, entry) for at, entry in over if entry in agree.get(at, ())]
+        agree = []
+        for link in {at for at, _ in over if at < len(self.chain.links)}:
+            errors = {entry: error for (at, entry), error in over.items() if at == link}
+            agree += [(link, entry) for entry in self.twins.agree(self.chain, walk, link, errors)]
+        return agree

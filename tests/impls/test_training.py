@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import random
 import signal
@@ -29,6 +30,7 @@ from impls.training.registry import ALGORITHMS, algorithm, configure
 from impls.training.runs import Asked, Folder
 from impls.training.side_by_side import bugs, with_bug
 from impls.training.train import evaluate, make_loop
+from impls.training.updates import is_rounding
 from impls.training.worlds import Draws, World
 from parity.random import Stream
 from parity.trace import Trace
@@ -263,6 +265,27 @@ def test_what_float32_cannot_hold_is_rounding(monkeypatch: pytest.MonkeyPatch) -
         wrong = lockstep(asked, 1, impls=impls)
     assert wrong.first is not None
     assert wrong.first["link"] == "loss"
+
+
+@pytest.mark.parametrize(
+    ("error", "left", "rounding"),
+    [
+        (2e-6, 9e-13, True),
+        (2e-6, 2e-12, False),
+        (6.1e-5, 1.2e-12, True),  # what is left of an ill-conditioned gradient
+        (6.1e-5, 8e-12, False),
+        (0.2, 9e-11, True),  # a relu that took another branch
+        (0.2, 2e-10, False),  # no more than a whole update may have, however large it was
+        (math.inf, 2e-10, False),
+        (math.nan, 9e-13, True),
+        (math.nan, 2e-12, False),
+        (1e-3, math.nan, False),
+    ],
+)
+def test_an_error_that_shrinks_with_precision_is_rounding(
+    error: float, left: float, rounding: bool
+) -> None:
+    assert is_rounding(error, left) is rounding
 
 
 def test_lockstep_names_the_link_of_a_planted_bug() -> None:
