@@ -76,9 +76,7 @@ class ReplayBuffer:
             raise ShapeError(f"indices has shape {slots.shape.as_list()}, must be [N]")
         if slots.dtype not in (tf.int32, tf.int64):
             raise DtypeError(f"indices is {slots.dtype.name}, must be int64 or int32")
-        slots = tf.cast(slots, tf.int64)
-        _require_filled(slots, self._size)
-        return slots
+        return _require_filled(tf.cast(slots, tf.int64), self._size)
 
     def _write(self, rows: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """Write rows behind the newest one; the slots of those that were kept."""
@@ -136,11 +134,13 @@ def _require_floats(name: str, values: tf.Tensor) -> None:
         raise DtypeError(f"{name} is {values.dtype.name}, must be floating")
 
 
-def _require_filled(slots: tf.Tensor, filled: tf.Variable) -> None:
+def _require_filled(slots: tf.Tensor, filled: tf.Variable) -> tf.Tensor:
+    """The slots; in a graph, what is made of them is made only if all of them are filled."""
     outside = (slots < 0) | (slots >= filled)
     if not tf.executing_eagerly():
-        tf.debugging.Assert(~tf.reduce_any(outside), ["indices out of range", slots, filled])
-        return
+        said = ["indices out of range", slots, filled]
+        with tf.control_dependencies([tf.debugging.Assert(~tf.reduce_any(outside), said)]):
+            return tf.identity(slots)
     size = int(filled)
     if size == 0:
         raise EmptyBufferError("the buffer is empty: add transitions before sampling")
@@ -149,6 +149,7 @@ def _require_filled(slots: tf.Tensor, filled: tf.Variable) -> None:
         raise IndexError(
             f"indices[{position}] = {int(slots[position])} is out of range [0, {size})"
         )
+    return slots
 
 
 def _require_finite(name: str, values: tf.Tensor) -> tf.Tensor:

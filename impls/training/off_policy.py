@@ -87,7 +87,9 @@ class OffPolicyLoop(Loop):
 
     def _update(self) -> Mapping[str, Any]:
         t = self.updates
-        batch = self.buffer.sample(slots(self._indices[t], self.stored))
+        watched = self.on_update != self.side.update  # then somebody wants to see the batch
+        sample = self.buffer.sample if watched else self.buffer.later
+        batch = sample(slots(self._indices[t], self.stored))
         draws = self.side.tensors({name: rows[t] for name, rows in self._draws.items()})
         return self.learn(batch, draws)
 

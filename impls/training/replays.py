@@ -159,7 +159,12 @@ class Prioritized(Replay):
 
 
 class ReplayLoop(OffPolicyLoop):
-    """As its parent, with one of these buffers."""
+    """As its parent, with one of these buffers.
+
+    They are sampled before the update, in graphs of their own. A prioritized one is written to
+    after it, in the slots that were drawn, so that these have to be there outside of its graph; and
+    the rows of both are stored in every step, so that none wait to be stored with the update.
+    """
 
     buffer: Replay
 

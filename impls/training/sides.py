@@ -35,20 +35,32 @@ class Buffer:
 
     def sample(self, indices: np.ndarray) -> dict[str, Any]:
         """Tensors of the rows in these slots, int64 [B]."""
-        waiting, self._waiting = self._waiting, []
-        return self._sample(_together(waiting) if waiting else None, indices)
+        return self._sample(self._taken(), indices)
+
+    def later(self, indices: np.ndarray) -> dict[str, Any]:
+        """The same for the next update of this side's learner alone.
+
+        Where that is a graph, the rows that wait are stored, and the batch is gathered, inside of
+        it: one call into the framework in place of two.
+        """
+        return self.sample(indices)
 
     def state(self) -> dict[str, Any]:
         """A copy of everything."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self._add(_together(waiting))
+        rows = self._taken()
+        if rows is not None:
+            self._add(rows)
         return self._state()
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from what ``state`` returned."""
         self._waiting = []
         self._load_state(state)
+
+    def _taken(self) -> Arrays | None:
+        """The rows that wait, which do so no longer."""
+        waiting, self._waiting = self._waiting, []
+        return _together(waiting) if waiting else None
 
     def _add(self, rows: Arrays) -> None:
         raise NotImplementedError

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from impls.exploration import tf_impl as exploration_
-from impls.learner.graphs_tf import Graphs
+from impls.learner.graphs_tf import Graphs, Source
 from impls.replay_buffer import tf_impl as replay_buffer
 from impls.replay_buffer.config import ReplayBufferConfig
 from impls.training.sides import Arrays, Buffer
@@ -45,7 +45,8 @@ class TFSide:
         return made
 
     def buffer(self, config: ReplayBufferConfig) -> Buffer:
-        return _Buffer(config, self.dtype, self.compiled)
+        whole = self.compiled and self.learner.variant != "eager"
+        return _Buffer(config, self.dtype, self.compiled, whole)
 
     def _mean(self, observation: tf.Tensor) -> tf.Tensor:
         return self.learner.networks["actor"](observation)
@@ -69,15 +70,43 @@ class TFSide:
 
 
 class _Buffer(Buffer):
-    """The replay buffer; compiled, adding and sampling are one graph."""
+    """The replay buffer; compiled, adding and sampling are one graph.
 
-    def __init__(self, config: ReplayBufferConfig, dtype: str, compiled: bool) -> None:
+    Args:
+        whole: the update is a graph as well, and what it is to learn from can be made in it.
+    """
+
+    def __init__(self, config: ReplayBufferConfig, dtype: str, compiled: bool, whole: bool) -> None:
         super().__init__()
+        self._whole = whole
+        self._sources: dict[tuple[int, bool], Source] = {}
         self._buffer = replay_buffer.ReplayBuffer(config, dtype=dtype)
         self._layout = config.layout(dtype)
         graph: Callable[..., Any] = Graphs if compiled else _same
         self._store, self._read = graph(self._stored), graph(self._buffer.sample)
         self._store_and_read = graph(self._stored_and_read)
+
+    def later(self, indices: np.ndarray) -> dict[str, Any]:
+        if not self._whole:
+            return self.sample(indices)
+        rows = self._taken()
+        inputs = [tf.constant(indices)]
+        if rows is not None:
+            inputs.insert(0, self._packed(rows))
+        return self._source(len(indices), rows is not None)(*inputs)
+
+    def _source(self, count: int, stores: bool) -> Source:
+        """What samples so many rows, and stores any number before."""
+        source = self._sources.get((count, stores))
+        if source is None:
+            slots = tf.TensorSpec([count], tf.int64)
+            width = sum(int(np.prod(shape)) for shape, _ in self._layout.values())
+            source = self._sources[count, stores] = (
+                Source(self._stored_and_read, tf.TensorSpec([None, width], tf.float32), slots)
+                if stores
+                else Source(self._buffer.sample, slots)
+            )
+        return source
 
     def _add(self, rows: Arrays) -> None:
         self._store(self._packed(rows))
