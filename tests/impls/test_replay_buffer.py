@@ -61,6 +61,10 @@ def equal(left, right):
     )
 
 
+# a draw that was rounded up to 1 is one of the traps: it must not depend on luck
+UNIFORMS = st.sampled_from((0.0, 1.0)) | st.floats(0, 1, width=32)
+
+
 def machine(siblings):
     """A state machine that does the same to every side and to a list of all transitions."""
 
@@ -99,7 +103,7 @@ def machine(siblings):
                 buffer.add_batch(tensors(side, new))
 
         @precondition(lambda self: self.added)
-        @rule(uniforms=st.lists(st.floats(0, 1, width=32), min_size=1, max_size=9))
+        @rule(uniforms=st.lists(UNIFORMS, min_size=1, max_size=9))
         def draw(self, uniforms):
             draws = np.array(uniforms, np.float32)
             for side, buffer in self.buffers.items():
