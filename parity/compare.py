@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from parity.scan import Extremes, scan
+from parity.scan import scan
+from parity.scan_pass import Extremes
 from parity.tolerance import Tolerance
 from parity.trace.statistics import Statistics
 

@@ -46,7 +46,7 @@ def render(report: Report, *, verbosity: int = 0, colour: bool = False) -> str:
             hypotheses that were tried as well.
         colour: use ANSI colours; the text is the same without.
     """
-    lines = [headline(report, colour=colour)]
+    lines = [headline(report, colour=colour), *wrap(opening(report), "  ")]
     first = report.first_divergence
     if first is not None:
         lines += first_difference(report, first)
@@ -84,6 +84,26 @@ def headline(report: Report, *, colour: bool = False) -> str:
     """``DIVERGE  component/check[case]-float32-eager``."""
     word = paint(report.verdict, str(report.verdict).upper()) if colour else None
     return f"{word or str(report.verdict).upper()}  {printable(report.identifier)}"
+
+
+def opening(report: Report) -> str:
+    """Why a check does not fail although differences follow; empty for other verdicts."""
+    worst = report.evidence.worst if report.evidence is not None else None
+    error = f" (worst error {worst.max_abs:.2g})" if worst is not None else ""
+    return {
+        Verdict.ROUNDING: (
+            f"the check passes: in float64 the sides agree{error}, so they compute one function; "
+            "what differs below is what float32 rounds"
+        ),
+        Verdict.CHAOS: (
+            "the check passes: the sides part as far as rounding grows in a closed loop, and later "
+            "in float64 than in float32"
+        ),
+        Verdict.LATENT: (
+            f"the check passes in float32, in float64 the sides are apart{error}: other data may "
+            "show it (--strict makes it a failure)"
+        ),
+    }.get(report.verdict, "")
 
 
 def first_difference(report: Report, entry: Entry) -> list[str]:

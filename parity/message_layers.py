@@ -55,7 +55,16 @@ def notes(subject: Mapping[str, Any], causes: Sequence[Mapping[str, Any]] = ()) 
         for reason in (subject.get("no_float64") or {}).values()
         if subject.get("check") == "module"
     ]
+    lines += [
+        f"{name} is a buffer of {side} only, taken for a constant of the other side's code"
+        for name, side in subject.get("constants") or ()
+    ]
     lines += [f"network {name}: {said}" for name, said in (subject.get("networks") or {}).items()]
+    if subject.get("not_differentiated"):
+        lines.append(
+            "torch detaches all that it returns, so gradients are not compared; where the tf "
+            "function is called inside a tape, wrap what it returns in tf.stop_gradient"
+        )
     if subject.get("not_remade"):
         lines.append(
             "each environment was run once, as given; give factories (functions that make one): "
@@ -67,7 +76,11 @@ def notes(subject: Mapping[str, Any], causes: Sequence[Mapping[str, Any]] = ()) 
             f"the search tried {looked['tried']} other inputs, outputs first and gradients then: "
             "the sides differ on none of them"
         )
-    said = {(cause.get("place"), cause.get("cause")) for cause in causes}
+    said = {
+        (place, cause.get("cause"))
+        for cause in causes
+        for place in (cause.get("places") or [cause.get("place")])
+    }
     settings = [s for s in subject.get("config") or () if (s["layer"], s.get("cause")) not in said]
     return lines + _settings(settings)
 

@@ -1,9 +1,10 @@
 """One blocked pass over two arrays, near the speed of reading them; the results are exact.
 
-The definition is in float64 (:func:`exactly`), and would read and write each element a dozen times
-there. So a block is looked at in its own precision first, while it is in the processor's cache:
-upper bounds from that decide which elements can change a result, and only these are computed
-exactly. A block of equal bits costs one subtraction. Extra memory is a few blocks per thread.
+The definition (``scan_exact.py``) is in float64, and would read and write each element a dozen
+times there. So a block is looked at in its own precision first, while it is in the processor's
+cache: upper bounds from that (``scan_quick.py``) decide which elements can change a result, and
+only these are computed exactly (``scan_pass.py``). A block of equal bits costs one subtraction.
+Extra memory is a few blocks per thread.
 """
 
 from __future__ import annotations
@@ -11,60 +12,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from parity.copies import contiguous, cores, is_turned, turn
-from parity.scan_exact import Exact, differing, exactly
-from parity.scan_quick import QUICK, Bounds, Workspace
+from parity.scan_pass import Extremes, Pass
 
 BLOCK = 1 << 16
-"""Elements; five arrays of float32 of this length fit the caches of a core."""
+"""Elements of at most four bytes, or half as many wider ones: what is computed of them stays in the
+caches of a core."""
+TURNS = 4
+"""Blocks that a thread takes as one: only one thread at a time is in Python, so each must seldom
+be there. With one block at a time two threads are no faster than one."""
 READ = 1 << 18
 """Elements that are read from a file at once."""
 THREADED = 1 << 20
 """Elements from which two threads are worth starting."""
-
-
-@dataclass
-class Extremes:
-    """What a pass has found so far.
-
-    Attributes:
-        over: elements whose share is over ``atol``; non-finite ones are counted apart.
-        needed: largest share, ``|a - b| / max(1, scale)``, first reached at ``worst``.
-        bad: the first element that is non-finite on one side only.
-        values: both values, and the reference's, at ``worst`` and at ``bad``.
-    """
-
-    over: int = 0
-    non_finite: int = 0
-    max_abs: float = 0.0
-    max_rel: float = 0.0
-    max_ulp: float = 0.0
-    needed: float = 0.0
-    worst: int = 0
-    bad: int | None = None
-    values: dict[str, tuple[Any, Any, Any]] = field(default_factory=dict)
-    zero: bool = True
-    finite: bool = False
-
-    def merge(self, later: Extremes) -> None:
-        """Add what was found further on in the same arrays."""
-        if later.needed > self.needed:
-            self.needed, self.worst = later.needed, later.worst
-            self.values["worst"] = later.values["worst"]
-        if self.bad is None and later.bad is not None:
-            self.bad, self.values["bad"] = later.bad, later.values["bad"]
-        self.over += later.over
-        self.non_finite += later.non_finite
-        self.max_abs = max(self.max_abs, later.max_abs)
-        self.max_rel = max(self.max_rel, later.max_rel)
-        self.max_ulp = max(self.max_ulp, later.max_ulp)
-        self.zero &= later.zero
-        self.finite |= later.finite
 
 
 def scan(left: Any, right: Any, atol: float, reference: Any = None) -> Extremes:
@@ -82,117 +46,15 @@ def scan(left: Any, right: Any, atol: float, reference: Any = None) -> Extremes:
         workers = min(cores(), 4) if flat[0].size >= THREADED else 1
         if workers > 1:
             return _in_threads(flat, atol, workers)
-        return _Pass(atol).run(_slices(flat, 0, flat[0].size))
-    return _Pass(atol).run(_read(given))
-
-
-class _Pass:
-    """One thread's share of the work."""
-
-    def __init__(self, atol: float) -> None:
-        self.atol = atol
-        self.found = Extremes()
-        self.room: Workspace | None = None
-
-    def run(self, blocks: Iterator[tuple[int, list[np.ndarray]]]) -> Extremes:
-        with np.errstate(all="ignore"):
-            for start, (a, b, *rest) in blocks:
-                self._block(start, a, b, rest[0] if rest else None)
-        return self.found
-
-    def _block(self, start: int, a: np.ndarray, b: np.ndarray, reference: Any) -> None:
-        found = self.found
-        if not found.values:
-            found.values["worst"] = _at(a, b, reference, 0)
-        if found.zero and (a.any() or b.any()):
-            found.zero = False
-        if not found.finite and (a.dtype.kind not in "fc" or np.isfinite(a).any()):
-            found.finite = True
-        if a.dtype in QUICK and b.dtype in QUICK and _is_real(reference):
-            self._quick(start, a, b, reference)
-        else:
-            self._exact(start, a, b, reference, differing(a, b))
-
-    def _quick(self, start: int, a: np.ndarray, b: np.ndarray, reference: Any) -> None:
-        same = a.dtype == b.dtype
-        if not same:  # float32 beside its float64 reference
-            a, b = a.astype(np.float64), b.astype(np.float64)
-        if self.room is None or self.room.dtype != a.dtype:
-            self.room = Workspace(a.dtype, max(BLOCK, a.size))
-        bounds = Bounds(a, b, self.room)
-        if bounds.identical:
-            return
-        if bounds.odd.size:
-            self._exact(start, a, b, reference, bounds.odd, ulp=same)
-        if not bounds.scale_by(reference):
-            rest = np.setdiff1d(differing(a, b), bounds.odd, assume_unique=True)
-            self._exact(start, a, b, reference, rest, ulp=same)
-            return
-        found = self.found
-        if same:
-            found.max_ulp = max(found.max_ulp, bounds.max_ulp())
-        if bounds.gap_is_exact:
-            found.max_abs = max(found.max_abs, bounds.max_gap)
-        elif (at := bounds.may_exceed("gap", found.max_abs)) is not None:
-            exact = exactly(a[at], b[at], None)
-            found.max_abs = max(found.max_abs, float(exact.gap.max()))
-        if (at := bounds.may_exceed("relative", found.max_rel)) is not None:
-            exact = exactly(a[at], b[at], None)
-            found.max_rel = max(found.max_rel, exact.max_relative())
-        sure, at = bounds.over(self.atol)
-        found.over += sure
-        if at is not None:
-            exact = exactly(a[at], b[at], _take(reference, at))
-            found.over += int(np.count_nonzero(exact.share > self.atol))
-        if (at := bounds.may_exceed("share", found.needed)) is not None:
-            exact = exactly(a[at], b[at], _take(reference, at))
-            self._worst(start, a, b, reference, exact, at)
-
-    def _exact(
-        self,
-        start: int,
-        a: np.ndarray,
-        b: np.ndarray,
-        reference: Any,
-        places: np.ndarray,
-        ulp: bool = True,
-    ) -> None:
-        """The definition, at some places; elsewhere the two are equal."""
-        if not places.size:
-            return
-        found = self.found
-        exact = exactly(a[places], b[places], _take(reference, places), ulp=ulp)
-        bad = places[exact.bad]
-        found.non_finite += bad.size
-        if bad.size and found.bad is None:
-            found.bad = start + int(bad[0])
-            found.values["bad"] = _at(a, b, reference, int(bad[0]))
-        found.over += int(np.count_nonzero(exact.share > self.atol))
-        found.max_abs = max(found.max_abs, float(exact.gap.max()))
-        found.max_rel = max(found.max_rel, exact.max_relative())
-        found.max_ulp = max(found.max_ulp, float(exact.ulp.max()))
-        self._worst(start, a, b, reference, exact, places)
-
-    def _worst(
-        self,
-        start: int,
-        a: np.ndarray,
-        b: np.ndarray,
-        reference: Any,
-        exact: Exact,
-        places: np.ndarray,
-    ) -> None:
-        found, first = self.found, int(np.argmax(exact.share))
-        share, place = exact.share[first], int(places[first])
-        # of equal shares the first counts; within a block they are not met in order
-        if share > found.needed or (share == found.needed > 0 and start + place < found.worst):
-            found.needed, found.worst = float(share), start + place
-            found.values["worst"] = _at(a, b, reference, place)
+        return Pass(atol).run(_slices(flat, 0, flat[0].size))
+    return Pass(atol).run(_read(given))
 
 
 def _in_threads(flat: list[np.ndarray], atol: float, workers: int) -> Extremes:
     """NumPy lets other threads run while it computes; each takes one piece, in order."""
-    return _shared(flat[0].size, BLOCK, workers, atol, functools.partial(_slices, flat))
+    return _shared(
+        flat[0].size, BLOCK * TURNS, workers, atol, functools.partial(_slices, flat, count=TURNS)
+    )
 
 
 def _by_rows(given: list[np.ndarray], atol: float) -> Extremes:
@@ -225,10 +87,10 @@ def _shared(
     """The whole in as many parts, each of whole steps, as there are workers."""
     edges = [size * i // workers // step * step for i in range(workers)] + [size]
     if workers == 1:
-        return _Pass(atol).run(pieces(0, size))
+        return Pass(atol).run(pieces(0, size))
     with ThreadPoolExecutor(workers) as pool:
         parts = [
-            pool.submit(_Pass(atol).run, pieces(begin, end))
+            pool.submit(Pass(atol).run, pieces(begin, end))
             for begin, end in zip(edges[:-1], edges[1:], strict=True)
         ]
         found = parts[0].result()
@@ -237,9 +99,13 @@ def _shared(
     return found
 
 
-def _slices(flat: list[np.ndarray], begin: int, end: int) -> Iterator[tuple[int, list[np.ndarray]]]:
-    for start in range(begin, end, BLOCK):
-        stop = min(start + BLOCK, end)
+def _slices(
+    flat: list[np.ndarray], begin: int, end: int, count: int = 1
+) -> Iterator[tuple[int, list[np.ndarray]]]:
+    narrow = max(array.itemsize for array in flat[:2]) <= 4
+    length = count * (BLOCK if narrow else -(-BLOCK // 2))
+    for start in range(begin, end, length):
+        stop = min(start + length, end)
         yield start, [array[start:stop] for array in flat]
 
 
@@ -256,17 +122,3 @@ def _read(given: list[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
 
 def _flat(array: np.ndarray) -> np.ndarray:
     return contiguous(array).reshape(-1)
-
-
-def _is_real(reference: Any) -> bool:
-    return reference is None or reference.dtype in QUICK
-
-
-def _take(reference: Any, places: np.ndarray) -> Any:
-    return None if reference is None else reference[places]
-
-
-def _at(a: np.ndarray, b: np.ndarray, reference: Any, place: int) -> tuple[Any, Any, Any]:
-    """Python numbers: the magnitude of the smallest int64 does not fit an int64."""
-    known = None if reference is None else reference[place].item()
-    return a[place].item(), b[place].item(), known

@@ -14,15 +14,20 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 LARGE = 1 << 20
-"""Elements from which an array is worth a place in a file."""
+"""float32 elements from which an array is worth a place in a file; half as many of float64."""
 PIECE = 1 << 30
 """Bytes of one file, of which an empty part costs nothing: few files, since a process may have no
 more than about a thousand open."""
+
+
+def is_large(array: Any) -> bool:
+    """Whether an array, or an entry of a file, is worth a place in a file."""
+    return bool(array.size * array.dtype.itemsize >= 4 * LARGE)
 
 
 class Store:
@@ -35,7 +40,7 @@ class Store:
 
     def keep(self, array: np.ndarray) -> np.ndarray | None:
         """A view of the file that holds the array; None: it is small, or the disk is full."""
-        if array.size < LARGE or array.dtype.kind not in "biufc":
+        if not is_large(array) or array.dtype.kind not in "biufc":
             return None
         turned = not array.flags.c_contiguous and array.flags.f_contiguous
         plain = np.ascontiguousarray(array.T if turned else array)

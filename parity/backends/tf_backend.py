@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import keras
@@ -25,7 +26,8 @@ from parity.backends.keras_tree import (
     walk,
 )
 from parity.backends.tf_broadcast import watch_broadcasts
-from parity.errors import InvalidInput
+from parity.errors import InvalidInput, ParityError
+from parity.late import Late
 from parity.layouts import is_composite, kind_of, layer_slots
 from parity.trace import flatten
 
@@ -85,20 +87,27 @@ class TensorFlowBackend(Backend):
         training: bool = False,
         backward: bool = True,
         without: Collection[str] = (),
+        late: Collection[str] = (),
     ) -> ModuleRecord:
+        """As every backend does.
+
+        Args:
+            late: paths of parameters whose gradients are made when they are read, each time anew.
+        """
         tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
         floats = {str(i): t for i, t in enumerate(tensors) if t.dtype.is_floating}
         if unbuilt(module):  # the first call of a subclassed model also runs it symbolically
             call_model(module, tensors, training=False)
         slots = [s for s in self.slots(module) if s.trainable and s.path not in without]
+        later = [slot for slot in slots if slot.path in late]
         natives = [native for slot in slots for native in slot.natives]
-        groups = _groups(natives) if dtype == "float64" else [natives]
-        with tf.device(_device(device)), _tape(persistent=len(groups) > 1) as tape:
-            for tensor in floats.values():
-                tape.watch(tensor)
-            for native in natives:
-                tape.watch(native)
-            recorder = Recorder(self, module)
+        postponed = {id(native): native for slot in later for native in slot.natives}
+        now = [native for native in natives if id(native) not in postponed]
+        groups = _groups(now) if dtype == "float64" else [now]
+        postponing = _Postponed(list(postponed.values()))
+        sources = [[*floats.values(), *groups[0]], *groups[1:]]
+        recorder = Recorder(self, module)
+        with tf.device(_device(device)), _watching(sources) as tapes, postponing.recording():
             with recorder.installed():
                 output = call_model(module, tensors, training=training)
         record = ModuleRecord(output={p: self.to_numpy(t) for p, t in flatten(output)})
@@ -114,17 +123,21 @@ class TensorFlowBackend(Backend):
                 given[path] = cotangents(path, shape)
             return given[path]
 
-        found = iter(_gradients(tape, output, wanted, weigh))
-        record.input_gradients = {name: next(found) for name in floats}
+        found = iter(_gradients(tapes[0], output, wanted, weigh))
+        record.input_gradients = {name: _kept(next(found)) for name in floats}
         for call, nested in zip(recorder.calls, recorder.outputs, strict=True):
-            call.output_gradient = _gradient_structure(nested, found)
-        own = [*found]
-        for group in groups[1:]:
-            own += _gradients(tape, output, group, weigh)
+            call.output_gradient = _gradient_structure(nested, map(_kept, found))
+        own = [*found] if dtype == "float32" else [_kept(array) for array in found]
+        for tape, group in zip(tapes[1:], groups[1:], strict=True):
+            own += [_kept(array) for array in _gradients(tape, output, group, weigh)]
         rest = iter(own)
         for slot in slots:
-            record.parameter_gradients[slot.path] = slot.gradient(
-                [next(rest) for _ in slot.natives]
+            record.parameter_gradients[slot.path] = (
+                postponing.of(
+                    slot, dtype, functools.partial(_gradients, outputs=output, cotangents=weigh)
+                )
+                if slot in later
+                else slot.gradient([next(rest) for _ in slot.natives])
             )
         return record
 
@@ -171,11 +184,71 @@ def _gradients(
         return [None for _ in sources]
     weights = [tf.constant(cotangents(path, tuple(t.shape)), t.dtype) for path, t in live]
     gradients = tape.gradient([t for _, t in live], sources, output_gradients=weights)
-    return [None if g is None else spill.kept(seen(tf.convert_to_tensor(g))) for g in gradients]
+    return [None if g is None else seen(tf.convert_to_tensor(g)) for g in gradients]
+
+
+def _kept(array: np.ndarray | None) -> np.ndarray | None:
+    return None if array is None else spill.kept(array)
+
+
+class _Postponed:
+    """Gradients that are made group by group when they are read; one group is held at a time."""
+
+    def __init__(self, natives: Sequence[Any]) -> None:
+        self._groups = _groups(natives)
+        self._tapes: list[tf.GradientTape] = []
+        self._held: dict[int, np.ndarray | None] = {}
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        with _watching(self._groups, persistent=True) as self._tapes:
+            yield
+
+    def of(self, slot: Slot, dtype: str, take: Callable[..., list[np.ndarray | None]]) -> Any:
+        """The gradient of a slot, in canonical layout.
+
+        Args:
+            take: ``take(tape, sources=natives)`` makes gradients.
+        """
+
+        def make() -> np.ndarray:
+            found = slot.gradient([self._read(native, take) for native in slot.natives])
+            if found is None:
+                raise ParityError(f"{slot.path}: no gradient arrives in {dtype}")
+            return found
+
+        return Late(tuple(slot.shape), np.dtype(dtype), make)
+
+    def _read(self, native: Any, take: Callable[..., list[np.ndarray | None]]) -> np.ndarray | None:
+        if id(native) not in self._held:
+            self._held.clear()
+            of = next(i for i, g in enumerate(self._groups) if any(v is native for v in g))
+            made = take(self._tapes[of], sources=self._groups[of])
+            self._held = dict(zip(map(id, self._groups[of]), made, strict=True))
+        return self._held[id(native)]
 
 
 _GROUPS = 3
 """Each group after the first takes a part of the backward pass once more."""
+
+
+@contextmanager
+def _watching(
+    groups: Sequence[Sequence[Any]], *, persistent: bool = False
+) -> Iterator[list[tf.GradientTape]]:
+    """A tape for each group of sources, since a tape goes back to all that it watches.
+
+    It is told what to watch: a frozen Keras layer's ``tf.Variable`` still says trainable.
+    """
+    with ExitStack() as stack:
+        tapes = [
+            stack.enter_context(tf.GradientTape(persistent, watch_accessed_variables=False))
+            for _ in groups
+        ]
+        for tape, group in zip(tapes, groups, strict=True):
+            for source in group:
+                tape.watch(source)
+        yield tapes
 
 
 def _groups(natives: Sequence[Any]) -> list[list[Any]]:
@@ -208,11 +281,6 @@ def _built(layer: Any) -> bool:
     """A layer that no call reaches may stay unbuilt where it would make no weights."""
     own = getattr(type(layer).build, "__qualname__", "") if hasattr(layer, "build") else ""
     return getattr(layer, "built", True) is not False or own == "Layer.build"
-
-
-def _tape(*, persistent: bool) -> Any:
-    """Watches what it is told to: a frozen Keras layer's ``tf.Variable`` still says trainable."""
-    return tf.GradientTape(persistent=persistent, watch_accessed_variables=False)
 
 
 def _floats(nested: Any) -> list[Any]:

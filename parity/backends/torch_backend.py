@@ -70,7 +70,13 @@ class TorchBackend(Backend):
         training: bool = False,
         backward: bool = True,
         without: Collection[str] = (),
+        memory: int = 0,
     ) -> ModuleRecord:
+        """As every backend does.
+
+        Args:
+            memory: bytes of large gradients that stay in memory though others go to a file.
+        """
         tensors = [self.tensor(a, dtype=dtype, device=device) for a in inputs]
         floats = {str(i): t for i, t in enumerate(tensors) if t.is_floating_point()}
         for tensor in floats.values():
@@ -85,7 +91,7 @@ class TorchBackend(Backend):
                 return record
             natives = [native for slot in slots for native in slot.natives]
             wanted = [*floats.values(), *natives]
-            with _handed_over(natives if dtype == "float64" else []) as stored:
+            with _handed_over(natives if dtype == "float64" else [], memory) as stored:
                 found = iter(_gradients(self, output, wanted, cotangents))
         record.input_gradients = {name: next(found) for name in floats}
         for slot in slots:
@@ -145,18 +151,25 @@ def _gradients(
 
 
 @contextmanager
-def _handed_over(sources: Sequence[torch.Tensor]) -> Iterator[dict[int, np.ndarray]]:
+def _handed_over(sources: Sequence[torch.Tensor], memory: int) -> Iterator[dict[int, np.ndarray]]:
     """Gradients that are stored in a file as soon as they are made, by their tensors' ids.
 
     autograd is handed zeros of no size in their place, so that it never holds all of them.
+
+    Args:
+        memory: bytes of the first ones, which are left to autograd.
     """
     stored: dict[int, np.ndarray] = {}
+    left = [memory]
     store = spill.store()
     handles = []
 
     def stores(source: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor | None]:
         def hook(gradient: torch.Tensor) -> torch.Tensor | None:
             if store is None or gradient.layout is not torch.strided:
+                return None
+            left[0] -= gradient.nbytes
+            if left[0] >= 0:
                 return None
             kept = store.keep(to_numpy(gradient))
             if kept is None:

@@ -25,6 +25,7 @@ from parity.debug.sites import Site, chain_of
 
 _LIMIT = 20_000
 _LARGEST = 4_000_000
+_SMALL = 64
 _VIEWS = frozenset("slice select view t transpose detach alias as_strided unsqueeze expand".split())
 """Operations that only look at a tensor, often to write to it."""
 
@@ -36,6 +37,7 @@ class TorchCall:
     Attributes:
         inputs: positions in the record of the values that it was given; -1 for one that none of
             the recorded operations made.
+        held: small tensors among these: numbers and rows of numbers that the code holds.
     """
 
     op: str
@@ -44,6 +46,7 @@ class TorchCall:
     numbers: list[float]
     backward: bool
     inputs: list[int] | None = None
+    held: list[np.ndarray] = field(default_factory=list)
 
 
 class Recorder(TorchDispatchMode):
@@ -64,7 +67,10 @@ class Recorder(TorchDispatchMode):
             numbers = [float(x) for x in leaves if isinstance(x, (int, float))]
             made = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
             values = [_array(t) for t in made]
-            given = [self._made.get(id(t), (-1,))[0] for t in leaves if isinstance(t, torch.Tensor)]
+            tensors = [t for t in leaves if isinstance(t, torch.Tensor)]
+            given = [self._made.get(id(t), (-1,))[0] for t in tensors]
+            small = [t for t in tensors if t.ndim <= 1 and t.numel() <= _SMALL]
+            held = [_array(t) for t in small if id(t) not in self._made]
             for tensor in made:
                 self._made[id(tensor)] = len(self.calls), tensor, _version(tensor)
             self.calls.append(
@@ -75,6 +81,7 @@ class Recorder(TorchDispatchMode):
                     numbers,
                     torch._C._current_graph_task_id() != -1,
                     given,
+                    [a for a in held if a is not None],
                 )
             )
         return result

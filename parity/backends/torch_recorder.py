@@ -141,10 +141,12 @@ class _Again:
         self._rest = [None if hole else x for hole, x in zip(self._holes, flat, strict=True)]
 
     def output(self, inputs: Sequence[np.ndarray]) -> Any:
+        spill.forget()
         with torch.no_grad():
             return _structure(self._call(self._tensors(inputs)))
 
     def gradients(self, inputs: Sequence[np.ndarray], output_gradient: Any) -> LayerGradients:
+        spill.forget()  # weights of layers that ran before may lie there
         tensors = self._tensors(inputs)
         for tensor in tensors:
             tensor.requires_grad_(tensor.is_floating_point())
@@ -162,7 +164,7 @@ class _Again:
         found: list[Any] = [None] * len(sources)
         if outputs and sources:
             found = list(torch.autograd.grad(outputs, sources, weights, allow_unused=True))
-        arrays = iter([None if g is None else _copied(g) for g in found])
+        arrays = iter([None if g is None else to_numpy(g) for g in found])
         of_inputs = [next(arrays) if t.requires_grad else None for t in tensors]
         return LayerGradients(
             of_inputs, {s.path: s.gradient([next(arrays) for _ in s.natives]) for s in slots}

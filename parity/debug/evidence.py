@@ -42,12 +42,14 @@ class Sample:
         rows: their numbers, in order; ``of`` how many there are.
         inputs: side -> the inputs, cut to these rows.
         without: side -> paths of the parameters whose gradients are left out.
+        late: the tf side's paths of those whose gradients are made when they are compared.
     """
 
     rows: tuple[int, ...]
     of: int
     inputs: Mapping[str, list[np.ndarray]]
     without: Mapping[str, frozenset[str]]
+    late: frozenset[str] = frozenset()
 
 
 def sample(run: Run, rows: int = ROWS) -> Sample | None:
@@ -75,16 +77,15 @@ def sample(run: Run, rows: int = ROWS) -> Sample | None:
         side: [a[index] if first else a for a, first in zip(arrays, firsts[0], strict=True)]
         for side, arrays in given.items()
     }
-    return Sample(chosen, count, cut, _settled(run))
-
-
-def _settled(run: Run) -> dict[str, frozenset[str]]:
-    """Large tensors whose gradients agree in float32, under each side's name for them."""
-    good = {entry.name for entry in run.report.entries if entry.agrees}
+    agree = {entry.name: entry.agrees for entry in run.report.entries}
     large = [m for m in run.plan.moved if prod(m.torch.shape) >= LARGE]
-    large = [m for m in large if f"grad/{m.name}" in good]
-    names = [m.name for m in large], [m.tf_name for m in large]
-    return {side: frozenset(own) for side, own in zip(("torch", "tf"), names, strict=True)}
+    settled = [m for m in large if agree.get(f"grad/{m.name}")]
+    without = {
+        "torch": frozenset(m.name for m in settled),
+        "tf": frozenset(m.tf_name for m in settled),
+    }
+    late = frozenset(m.tf_name for m in large if agree.get(f"grad/{m.name}") is False)
+    return Sample(chosen, count, cut, without, late)
 
 
 def is_large(module: Any) -> bool:

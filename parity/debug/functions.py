@@ -59,7 +59,7 @@ def check_functions(
     callers["tf"].swapped = _target_first(subjects)
     base = _base(callers, inputs)
     wide, missing = _wide(callers, inputs, base)
-    subject = {
+    subject: dict[str, Any] = {
         "check": "function",
         "torch": subjects["torch"].label,
         "tf": subjects["tf"].label,
@@ -67,6 +67,9 @@ def check_functions(
         "takes": callers["torch"].style,
         "no_float64": missing,
     }
+    tf_flows = any(name.startswith("grad/") for name in base.outcomes["tf"].trace)
+    if tf_flows and nothing_to_differentiate(base.outcomes["torch"]):
+        subject["not_differentiated"] = True
     if callers["tf"].swapped:
         subject["order"] = (
             "the loss of Keras is given (y_true, y_pred), the inputs being the reverse"
@@ -166,22 +169,33 @@ def comparable(
     )
     floating = any(a.dtype.kind == "f" for a in inputs.values())
     both = all(o.style == TENSORS and o.differentiable for o in outcomes.values())
+    compared = both and not nothing_to_differentiate(outcomes["torch"])
     traces = {}
     for side, outcome in outcomes.items():
         other = outcomes["tf" if side == "torch" else "torch"]
         trace = Trace(side=side, meta={"floating_inputs": floating})
         for name, value in outcome.trace.items():
-            if name.startswith("grad/") and not both:
+            if name.startswith("grad/") and not compared:
                 continue
             index = own[side].index(name) if numbered and name in own[side] else None
             trace.add(name if index is None else f"output/{index}", value)
-        for name in sorted(outcome.without) if both else ():
+        for name in sorted(outcome.without) if compared else ():
             if f"grad/{name}" in other.trace:  # no gradient is a gradient of zero, and a finding
                 trace.add(f"grad/{name}", np.zeros_like(other.trace[f"grad/{name}"]))
         traces[side] = trace
     if not both:
         _harmonise(traces)
     return traces
+
+
+def nothing_to_differentiate(torch: Outcome) -> bool:
+    """Whether torch detaches all that it returns: an update, a target under no_grad.
+
+    Then gradients are no part of what the function is for, and TensorFlow, which has no gradient
+    outside of a tape, needs no stop_gradient to be the same.
+    """
+    flows = any(name.startswith("grad/") for name in torch.trace)
+    return torch.style == TENSORS and torch.differentiable and bool(torch.without) and not flows
 
 
 def _harmonise(traces: dict[str, Trace]) -> None:
@@ -202,7 +216,9 @@ def _harmonise(traces: dict[str, Trace]) -> None:
 
 def _gradients_missing(outcomes: Mapping[str, Outcome]) -> list[Problem]:
     """A gradient that flows on one side only."""
-    found = []
+    found: list[Problem] = []
+    if nothing_to_differentiate(outcomes["torch"]):
+        return found
     for side, outcome in outcomes.items():
         other = outcomes["tf" if side == "torch" else "torch"]
         for name in sorted(outcome.without - other.without):

@@ -42,12 +42,26 @@ def check_modules(
         AlignmentError, TransferError: layers or weights cannot be paired without guessing.
     """
     large = evidence.is_large(subjects["torch"].value)
+    with _collected(large), spill.spilling(large):
+        return _check_modules(subjects, inputs, **options)
+
+
+@contextmanager
+def _collected(large: bool) -> Iterator[None]:
+    """Keras's layers refer to each other: the twin of a large one would stay for a while.
+
+    What was there before is not looked through: with the frameworks that takes a third of a second.
+    """
+    frozen = large and not gc.get_freeze_count()  # else somebody froze objects, to stay so
+    if frozen:
+        gc.freeze()
     try:
-        with spill.spilling(large):
-            return _check_modules(subjects, inputs, **options)
+        yield
     finally:
         if large:
-            gc.collect()  # Keras's layers refer to each other: the twin would stay for a while
+            gc.collect()
+        if frozen:
+            gc.unfreeze()
 
 
 def _check_modules(

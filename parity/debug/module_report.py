@@ -99,8 +99,10 @@ def _own_parameters(run: Run) -> list[Fault]:
     """A model's own parameters that differ; put right in the tf model, so that the rest shows."""
     found = []
     for moved in run.plan.moved:
+        if moved.match is not None:
+            continue
         a, b = moved.torch.get(), moved.tf.get()
-        if moved.match is not None or a.size != b.size:
+        if a.size != b.size:
             continue
         gap = float(np.abs(a.reshape(b.shape).astype(np.float64) - b).max(initial=0.0))
         if gap > default_tolerance("float32").atol:
@@ -183,6 +185,7 @@ def _subject(
             {"place": f.place, "error": f.error} for f in places.faults if f.float32
         ],
         "no_float64": missing,
+        **({"constants": run.plan.constants} if run.plan.constants else {}),
         **({"float64_rows": about["rows"], "of_rows": about["of"]} if "rows" in about else {}),
     }
 

@@ -17,6 +17,7 @@ from parity.debug import axes, transfer, values
 from parity.debug.matching import SIDES as SIDES
 from parity.debug.matching import Match, Matching, match_layers
 from parity.debug.transfer import Plan
+from parity.late import Late, LateTrace
 from parity.trace import Trace, flatten
 
 
@@ -26,6 +27,8 @@ class Pair:
 
     Attributes:
         without: side -> paths of parameters whose gradients are not compared.
+        late: paths of the tf side's parameters whose gradients are made when they are compared.
+        memory: bytes of torch's float64 gradients that are not put into a file.
     """
 
     modules: Mapping[str, Any]
@@ -34,6 +37,8 @@ class Pair:
     training: bool = False
     records: dict[str, ModuleRecord] = field(default_factory=dict)
     without: Mapping[str, Collection[str]] = field(default_factory=dict)
+    late: Collection[str] = ()
+    memory: int = 0
 
     def record(self, seed: int = 0, *, last_order: str = axes.SAME, backward: bool = True) -> Pair:
         """One forward and backward pass of each side that has none yet, from equal gradients.
@@ -65,7 +70,12 @@ class Pair:
     def options(self, side: str) -> dict[str, Any]:
         """What the pass of one side is told beyond the usual."""
         left_out = self.without.get(side, ())
-        return {"without": left_out} if left_out else {}
+        told: dict[str, Any] = {"without": left_out} if left_out else {}
+        if side == "torch" and self.memory:
+            told["memory"] = self.memory
+        if side == "tf" and self.late:
+            told["late"] = self.late
+        return told
 
     def match(self, names: Mapping[str, str] | None = None) -> Matching:
         """Pair the recorded layers."""
@@ -161,7 +171,7 @@ def traces(pair: Pair, matching: Matching, plan: Plan) -> dict[str, Trace]:
     ``grad_output/<layer>``, ``grad/<layer>/<parameter>``, ``grad_input/<i>``, and in training mode
     ``state/<layer>/<name>``.
     """
-    out = {side: Trace(side=side) for side in SIDES}
+    out = {side: LateTrace(side=side) for side in SIDES}
     for match in matching.matches:
         for value in match.inputs():
             add(out, _entry("forward", match, "input", value.name), value, match.input_order)
@@ -179,7 +189,7 @@ def traces(pair: Pair, matching: Matching, plan: Plan) -> dict[str, Trace]:
     for moved in plan.moved if pair.training else ():
         if not moved.torch.trainable and f"state/{moved.name}" not in out["torch"]:
             _add(out, f"state/{moved.name}", moved.torch.get(), moved.tf.get(), axes.SAME)
-    return out
+    return {**out}
 
 
 def gradients_mean_something(pair: Pair) -> bool:
@@ -217,7 +227,7 @@ def _filled(left: Any, right: Any) -> tuple[Any, Any]:
     return left, right
 
 
-def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: Plan) -> None:
+def _gradients(out: Mapping[str, LateTrace], pair: Pair, matching: Matching, plan: Plan) -> None:
     torch, tf = (pair.records[side] for side in SIDES)
     gradients = [_by_handle(pair, side) for side in SIDES]
     for moved in reversed(plan.moved):
@@ -229,6 +239,11 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
         b = gradients[1].get(moved.keys[1])
         if a is None and b is None:
             continue
+        if isinstance(b, Late):
+            if a is not None and a.shape == b.shape and moved.rows is None:
+                _add_later(out, f"grad/{moved.name}", a, b)
+                continue
+            b = b.make()
         if b is not None and a is not None and b.size == a.size:
             b = b.reshape(a.shape)
             if moved.rows is not None:
@@ -247,7 +262,7 @@ def _gradients(out: Mapping[str, Trace], pair: Pair, matching: Matching, plan: P
             _add(out, f"grad_input/{index}", a, b, order)
 
 
-def _by_handle(pair: Pair, side: str) -> dict[Any, np.ndarray | None]:
+def _by_handle(pair: Pair, side: str) -> dict[Any, Any]:
     """The recorded gradients by the tensors that they belong to."""
     found = pair.records[side].parameter_gradients
     slots = transfer.keyed(weights.slots(pair.modules[side]))
@@ -267,6 +282,12 @@ def _add(out: Mapping[str, Trace], name: str, left: Any, right: Any, order: str)
         fits = left is None or moved.shape == np.shape(left)
         # arrays of odd shapes are shown as they are
         out["tf"].add(name, moved if fits else right, copy=False)
+
+
+def _add_later(out: Mapping[str, LateTrace], name: str, left: np.ndarray, right: Late) -> None:
+    if name not in out["torch"]:
+        out["torch"].add(name, left, copy=False)
+        out["tf"].later(name, right)
 
 
 def typed(array: np.ndarray, dtype: str) -> np.ndarray:

@@ -59,6 +59,10 @@ def check_optimizers(
     report = judge(run32.with_(subject=subject), run64)
     if report.verdict in (Verdict.DIVERGE, Verdict.LATENT):
         report = report.with_(causes=tuple(_causes(steps_taken)))
+    names = {str(cause["cause"]) for cause in report.causes}
+    if report.verdict is Verdict.LATENT and names == {"float32-inside"}:
+        inside = [{"place": "the learning rate", "error": report.causes[0]["before"]}]
+        report = report.with_(subject={**report.subject, "float32_inside": inside})
     return report
 
 

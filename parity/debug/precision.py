@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from parity import spill
 from parity.debug.rebuilding import quickly
 from parity.debug.subjects import Subject, call_factory, describe
 
@@ -56,7 +57,8 @@ def _widened_tensors(module: Any) -> dict[int, Any]:
 def rest(twin: Any, original: Any, read: Collection[int] = ()) -> Callable[[], None]:
     """Free the memory of a torch twin's weights, where nothing was written to them.
 
-    They keep their shapes and read as zero meanwhile; calling the result brings them back.
+    They keep their shapes and read as zero meanwhile; calling the result brings them back, to be
+    read: those of a large pair lie in a file then, and come into memory where they are used.
 
     Args:
         read: ids of the original's tensors of which the twin's are wanted meanwhile.
@@ -74,7 +76,9 @@ def rest(twin: Any, original: Any, read: Collection[int] = ()) -> Callable[[], N
 
     def wake() -> None:
         for wide, narrow in resting:
-            wide.data = narrow.detach().to(wide.dtype)
+            back = narrow.detach().to(wide.dtype)
+            on_cpu = back.device.type == "cpu"
+            wide.data = torch.from_numpy(spill.kept(back.numpy())) if on_cpu else back
 
     return wake
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from parity.backends.base import LayerCall
 from parity.debug import axes, kinds
 from parity.debug.matching import Match
@@ -29,8 +31,13 @@ def main(match: Match, side: str) -> LayerCall:
 
 def sizes(match: Match, side: str) -> tuple[int, ...]:
     """Spatial sizes of the input of the call that does the work."""
-    shape = main(match, side).inputs[0].shape
-    last = side == "tf" and match.input_order == axes.CHANNELS_LAST
+    call = main(match, side)
+    shape = call.inputs[0].shape
+    # a layer that permutes before it may be part of the pair: the layer itself knows better
+    said = getattr(call.layer, "data_format", None)
+    last = side == "tf" and (
+        said == "channels_last" if said else match.input_order == axes.CHANNELS_LAST
+    )
     return shape[1:-1] if last else shape[2:]
 
 
@@ -74,6 +81,24 @@ def tf_padding(match: Match) -> Padding | None:
         _same(size, span, stride)
         for size, span, stride in zip(spatial, spans, strides, strict=True)
     )
+
+
+def padded_before(match: Match) -> Padding | None:
+    """Zeros that torch's code puts around what it gives to the layer, and the tf side does not."""
+    ours, theirs = sizes(match, "tf"), sizes(match, "torch")
+    if len(ours) != len(theirs) or any(a < b for a, b in zip(theirs, ours, strict=True)):
+        return None
+    given = np.asarray(main(match, "torch").inputs[0])
+    found = []
+    for axis, (wide, narrow) in enumerate(zip(theirs, ours, strict=True), start=2):
+        rows = np.moveaxis(given, axis, 0).reshape(wide, -1)
+        empty = np.asarray(~rows.any(axis=1))
+        start = min(int(np.argmin(empty)), wide - narrow)
+        end = wide - narrow - start
+        if not empty[wide - end :].all():
+            return None
+        found.append((start, end))
+    return tuple(found) if theirs != ours else None
 
 
 def _same(size: int, span: int, stride: int) -> tuple[int, int]:

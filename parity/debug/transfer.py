@@ -45,10 +45,16 @@ class Moved:
 
 @dataclass
 class Plan:
-    """All tensors that are paired, and the structural findings."""
+    """All tensors that are paired, and the structural findings.
+
+    Attributes:
+        constants: (path, side) of buffers of the user's own that the other side does not hold: an
+            array of its code may take their place.
+    """
 
     moved: list[Moved] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    constants: list[tuple[str, str]] = field(default_factory=list)
     known: dict[int, list[Slot]] = field(default_factory=dict, repr=False)
 
     def slots(self, layer: Any) -> list[Slot]:
@@ -195,6 +201,9 @@ def _orphan(made: Plan, side: str, call: LayerCall, seen: set[int]) -> None:
     if not new:
         return
     seen.update(id(n) for s in new for n in s.natives)
+    if _is_own(call.layer) and all(_is_constant(slot) for slot in new):
+        made.constants += [(f"{call.path}/{slot.path}", side) for slot in new]
+        return
     made.problems.append(
         Problem("layer-missing", call.path, {"has": side, "kind": call.kind, "weights": shapes})
     )
@@ -213,7 +222,7 @@ def _plan_own(made: Plan, modules: Mapping[str, Any], seen: Mapping[str, set[int
     for path, slot in left.items():
         other = path if path in right else _only_choice(path, slot, left, right)
         if other is None:
-            made.problems.append(_lone(path, slot, "torch"))
+            _lone(made, path, slot, "torch")
         elif _squeezed(slot.shape) != _squeezed(right[other].shape):
             made.problems.append(
                 Problem(
@@ -227,11 +236,33 @@ def _plan_own(made: Plan, modules: Mapping[str, Any], seen: Mapping[str, set[int
             partner = right.pop(other)
             keys = tuple((tuple(map(id, s.natives)), 0) for s in (slot, partner))
             made.moved.append(Moved(path, other, slot, partner, None, (keys[0], keys[1])))
-    made.problems += [_lone(path, slot, "tf") for path, slot in right.items()]
+    for path, slot in right.items():
+        _lone(made, path, slot, "tf")
 
 
-def _lone(path: str, slot: Slot, side: str) -> Problem:
-    return Problem("parameter-missing", path, {"has": side, "shape": list(slot.shape)})
+def _lone(made: Plan, path: str, slot: Slot, side: str) -> None:
+    """A parameter of one side only is a finding; a buffer may stand for a number in the code."""
+    if _is_constant(slot):
+        made.constants.append((path, side))
+        return
+    details = {"has": side, "shape": list(slot.shape)}
+    made.problems.append(Problem("parameter-missing", path, details))
+
+
+def _is_own(layer: Any) -> bool:
+    """Whether the user wrote the layer: what the frameworks' own layers hold is no constant."""
+    return type(layer).__module__.partition(".")[0] not in ("torch", "keras", "tf_keras")
+
+
+def _is_constant(slot: Slot) -> bool:
+    return not slot.trainable and all(map(_never_trained, slot.natives))
+
+
+def _never_trained(native: Any) -> bool:
+    """Whether a tensor is none of those that an optimizer is given, frozen or not."""
+    if type(native).__module__.startswith("torch"):
+        return type(native).__name__ != "Parameter"
+    return not getattr(native, "trainable", True)
 
 
 def _only_choice(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -211,7 +212,14 @@ def _settled(
     """
     if some is not None:
         try:
-            cut = replace(pair, inputs=some.inputs, records={}, without=some.without)
+            cut = replace(
+                pair,
+                inputs=some.inputs,
+                records={},
+                without=some.without,
+                late=some.late,
+                memory=_spare(narrow.plan),
+            )
             found = _frugal(cut, again, narrow, add)
         except ParityError:  # a model that takes no other number of rows
             found = None
@@ -220,6 +228,15 @@ def _settled(
             about["without"] = sorted(some.without["torch"])
             return replace(found, report=found.report.with_(subject=about))
     return _frugal(pair, again, narrow, add)
+
+
+def _spare(plan: Plan) -> int:
+    """Bytes of torch's float64 gradients that may stay in memory while few rows run.
+
+    To write a gradient to a file costs more than to make it. A third of them takes no more room
+    than the tf side's, which are made as they are compared, would take.
+    """
+    return sum(prod(moved.torch.shape) for moved in plan.moved) * 8 // 3
 
 
 def _frugal(pair: Pair, again: Again, narrow: Narrow, add: Callable[[Pair], None]) -> Run:

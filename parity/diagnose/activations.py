@@ -107,7 +107,15 @@ def candidates(x: np.ndarray, y: np.ndarray) -> Iterator[Named]:
         yield Named(f"softmax over axis {axis}", "softmax", _softmax(axis))
         yield Named(f"log_softmax over axis {axis}", "softmax", _log_softmax(axis))
     yield Named("softmax over the batch", "softmax", _softmax(0))
+    for axis in range(x.ndim):
+        over = f"over axis {axis}" if axis else "over the batch"
+        yield Named(f"L2 normalisation {over}", "normalisation", _to_unit_length(axis))
     yield from _fitted(x, y)
+
+
+def _to_unit_length(axis: int) -> Function:
+    """Divided by the norm, which both frameworks keep from being zero."""
+    return lambda x: x / np.maximum(np.sqrt(np.sum(x * x, axis=axis, keepdims=True)), 1e-12)
 
 
 def _log_softmax(axis: int) -> Function:

@@ -155,6 +155,12 @@ def _between_two(a: Made, b: Made, source: Source) -> Found:
 
 
 def _functions(a: Named, b: Named) -> str:
+    if a.family == b.family == "normalisation":
+        return "reduction-axis"
+    if b.name == "identity" and a.family == "normalisation":
+        return "missing-operation"
+    if a.name == "identity" and b.family == "normalisation":
+        return "extra-operation"
     if b.name == "identity":
         return "factor" if a.family == "factor" else "activation-missing"
     if a.name == "identity":

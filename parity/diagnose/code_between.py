@@ -124,7 +124,7 @@ def _outputs_known(run: Any) -> Iterator[None]:
         call.path: call.output
         for match in run.matching.matches
         for call in match.torch[-1:]
-        if isinstance(call.output, np.ndarray)
+        if _plain(call.output)
     }
     paths = {id(call.layer): call.path.split("#")[0] for call in run.pair.records["torch"].calls}
     counts: dict[str, int] = {}
@@ -140,13 +140,28 @@ def _outputs_known(run: Any) -> Iterator[None]:
             return original(layer, *args, **kwargs)
         for hook in layer._forward_pre_hooks.values():
             hook(layer, args, kwargs)
-        return torch.tensor(output)
+        return _as_tensors(output)
 
     torch.nn.Module.__call__ = call
     try:
         yield
     finally:
         torch.nn.Module.__call__ = original
+
+
+def _plain(output: Any) -> bool:
+    """An array, or tuples and lists of arrays as recurrent layers return them."""
+    if type(output) in (tuple, list):
+        return bool(output) and all(_plain(part) for part in output)
+    return isinstance(output, np.ndarray)
+
+
+def _as_tensors(output: Any) -> Any:
+    import torch
+
+    if isinstance(output, (tuple, list)):
+        return type(output)(_as_tensors(part) for part in output)
+    return torch.tensor(output)
 
 
 def _tf_function(fault: Fault, run: Any) -> Any:

@@ -33,8 +33,26 @@ def bypasses(bench: Bench) -> Iterator[Hypothesis]:
                 edits.array(value.call.inputs[1 - index]) if len(value.call.inputs) > 1 else None
             )
             cause = _extra(site.op, other, value.array)
-            facts = {"operation": site.op, "mask": input_name(bench, array), "form": "mask"}
+            if site.op in ("RealDiv", "DivNoNan") and index == 0 and _counts(other):
+                cause = "loss-reduction"
+            facts: dict[str, Any] = {
+                "operation": site.op,
+                "mask": input_name(bench, array),
+                "form": "mask",
+            }
+            if other is not None and other.ndim == 0 and site.op in ("Mul", "RealDiv"):
+                number = f"{float(other):.10g}"
+                facts["number"] = number if site.op == "Mul" else f"1/{number}"
+            if cause == "loss-reduction":
+                facts |= {"was": "mean (a sum over a count)", "wanted": "sum"}
             yield at_site(site, edits.bypass(index), cause, 1.2 + 0.1 * index, **facts)
+
+
+def _counts(array: np.ndarray | None) -> bool:
+    """Whole numbers that are not all alike: how many elements each row has."""
+    if array is None or array.size < 2 or np.ptp(array) == 0:
+        return False
+    return bool(np.all(array == np.round(array)) and array.min() >= 0 and array.max() > 1)
 
 
 def _is_mask(array: np.ndarray) -> bool:

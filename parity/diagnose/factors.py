@@ -29,7 +29,7 @@ def paired_factors(bench: Bench) -> Iterator[Hypothesis]:
     for site in suspects_first(bench):
         if not floating(bench, site) or site.op in ("ReadVariableOp", "Identity", "Fill"):
             continue
-        trace = bench.traced(Change((_scaled(site, 2.0),)))
+        trace = bench.traced(Change((scaled(site, 2.0),)))
         r = None if trace is None else bench.residual(trace, names)
         if r is not None and np.any(r != r0):
             columns.append((site, r - r0))
@@ -46,9 +46,10 @@ def paired_factors(bench: Bench) -> Iterator[Hypothesis]:
             meanings = [factor_meaning(f, constants=theirs, close=close(bench)) for f in factors_]
             if any(m is None for m in meanings) or 1.0 in factors_:
                 continue
-            said = " and ".join(m.text for m in meanings if m is not None)
-            change = Change((_scaled(a, factors_[0]), _scaled(b, factors_[1])))
-            facts = {"factor": factors_[0], "meaning": said, "second": b.source}
+            texts = [m.text for m in meanings if m is not None]
+            said = " and ".join(texts)
+            change = Change((scaled(a, factors_[0]), scaled(b, factors_[1])))
+            facts = {"factor": factors_[0], "meaning": said, "second": b.source, "both": texts}
             yield Hypothesis("constant-factor", change, facts, a, 1.3)
 
 
@@ -75,7 +76,7 @@ def sample_sizes(bench: Bench) -> Iterator[Hypothesis]:
             for text, factor in ((f"{n}/{n - 1}", n / (n - 1)), (f"{n - 1}/{n}", (n - 1) / n)):
                 facts = {"factor": factor, "meaning": text, "n": n}
                 cause = "variance-bias" if in_normalisation(site) else "ddof"
-                yield Hypothesis(cause, Change((_scaled(site, factor),)), facts, site, 1.0)
+                yield Hypothesis(cause, Change((scaled(site, factor),)), facts, site, 1.0)
 
 
 def _is_variance(site: Site) -> bool:
@@ -100,7 +101,7 @@ def literal_factors(bench: Bench) -> Iterator[Hypothesis]:
             continue
 
         def change(factor: float, site: Site = site) -> Change:
-            return Change((_scaled(site, factor),))
+            return Change((scaled(site, factor),))
 
         factor = solve(bench, change, 1.0)
         if factor is None or same(factor, 1.0, close(bench)) or _is_integral(factor):
@@ -142,7 +143,7 @@ def _times(bench: Bench, numbers: Sequence[tuple[str, float]], rank: float) -> I
                     cause = "discount-power"
                 elif float(value).is_integer():
                     cause = "constant-factor"
-                yield Hypothesis(cause, Change((_scaled(site, factor),)), facts, site, rank)
+                yield Hypothesis(cause, Change((scaled(site, factor),)), facts, site, rank)
 
 
 def in_normalisation(site: Site) -> bool:
@@ -157,7 +158,7 @@ def factors(bench: Bench) -> Iterator[Hypothesis]:
             continue
 
         def change(factor: float, site: Site = site) -> Change:
-            return Change((_scaled(site, factor),))
+            return Change((scaled(site, factor),))
 
         known = next((v.factor for v in bench.sites[site] if v.factor is not None), None)
         factor = solve(bench, change, known[1] if known is not None else 1.0)
@@ -177,7 +178,7 @@ def factors(bench: Bench) -> Iterator[Hypothesis]:
         yield Hypothesis(cause, change(factor), facts, site, rank, bound=bound)
 
 
-def _scaled(site: Site, factor: float) -> Any:
+def scaled(site: Site, factor: float) -> Any:
     from parity.backends import tf_edits as edits
 
     def scale(value: Any) -> Any:

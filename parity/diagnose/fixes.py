@@ -10,7 +10,7 @@ from parity.diagnose.sentences import Say
 FIXES: Mapping[str, Say] = {
     "gradient-clipping": lambda f, e: (
         f"global_clipnorm={f['bound']:g}, or tf.clip_by_global_norm"
-        if "global" in f["torch"]
+        if "global" in f["torch"] and f["bound"]
         else ""
     ),
     "stop-gradient-missing": lambda f, e: (
@@ -24,6 +24,15 @@ FIXES: Mapping[str, Say] = {
     ),
     "reshape-for-transpose": lambda f, e: f"transpose{tuple(f['order'])}",
     "log-guard": lambda f, e: f"use {f['wanted']}" if f.get("wanted") not in (None, "none") else "",
+    "mask-missing": lambda f, e: (
+        "tf.nn.softmax(tf.where(mask, scores, -inf)): a product behind the softmax leaves rows "
+        "that do not sum to one"
+        if f.get("form") == "softmax"
+        else ""
+    ),
+    "other-operand": lambda f, e: (
+        f"tf.gather(x, {f['rows']}, axis=1, batch_dims=1)" if "rows" in f else ""
+    ),
     "integer-overflow": lambda f, e: f"tf.cast(x, tf.{f['wanted']}) first",
 }
 

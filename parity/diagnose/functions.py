@@ -23,6 +23,7 @@ from parity.diagnose import (
     ordering,
     parted,
     relations,
+    schedules,
     simulate,
     state,
     terms,
@@ -271,6 +272,7 @@ def _direct(bench: Bench, *, weak: bool = False) -> list[Direct]:
     found: list[Direct] = []
     if not gradients.only_gradients(bench):
         found += list(relations.counted(bench))
+        found += list(schedules.shapes(bench))
         found += list(relations.conventions(bench, weak=weak))
     again = state.stale(bench)
     if again is not None:

@@ -14,6 +14,7 @@ from typing import Any
 from parity.debug.intermediates import Value, pair, tf_values
 from parity.diagnose.bench import Bench
 from parity.diagnose.hypotheses import Finding, Hypothesis
+from parity.diagnose.searching import hypotheses_of
 
 _MOST = 150
 _SECONDS = 5.0
@@ -30,7 +31,7 @@ def peel(
     best: tuple[int, float, Hypothesis] | None = None
     before = _met(bench.theirs, bench.ours, bench)
     count = 0
-    for hypothesis in (h for tier in tiers for generate in tier for h in generate(bench)):
+    for hypothesis in (h for tier in tiers for h in hypotheses_of(bench, tier)):
         count += 1
         if count > _MOST or bench.expired:
             break

@@ -12,7 +12,7 @@ import numpy as np
 from parity.backends.base import LayerCall
 from parity.debug import axes, kinds
 from parity.debug.config import Setting
-from parity.debug.spatial import Padding, crop_of, torch_padding
+from parity.debug.spatial import Padding, crop_of, padded_before, tf_padding, torch_padding
 from parity.diagnose.found import Found
 from parity.diagnose.variants import Bench, cloned
 
@@ -92,6 +92,10 @@ def paddings(bench: Bench, settings: Sequence[Setting]) -> Iterator[Found]:
     if family == kinds.POOL and not hasattr(bench.tf.layer, "pool_size"):
         yield from _global(bench)
         return
+    by_code = _padded_by_code(bench) if family != kinds.POOL else None
+    if by_code is not None:
+        yield by_code
+        return
     for padding in ("causal", "same", "valid"):
         if padding == bench.tf.layer.padding:
             continue
@@ -113,6 +117,26 @@ def paddings(bench: Bench, settings: Sequence[Setting]) -> Iterator[Found]:
             rank = 0.5 if cause in ("padding-value", "pooling-count") else 1.0
             yield Found(cause, after, facts, given.fix if given else "", rank)
             return
+
+
+def _padded_by_code(bench: Bench) -> Found | None:
+    """torch's code pads what it gives to the layer: the amounts, and what Keras has for them."""
+    amounts = padded_before(bench.match)
+    if amounts is None:
+        return None
+    bare = ((0, 0),) * len(amounts)
+    after = bench.noted(_padded(bench, bare, 0.0, False), "padding", f"padded by {amounts}")
+    if after is None or not bench.explained(after):
+        return None
+    own = tf_padding(bench.match)
+    facts = {"amounts": amounts, "tf": own}
+    past = all(end == 0 for _, end in amounts) and len(amounts) == 1
+    if past and amounts[0][0] == sum(own[0] if own else ()):
+        return Found("padding-causal", after, facts, 'padding="causal"', rank=0.3)
+    said = amounts if len(amounts) > 1 else amounts[0]
+    fix = f'keras.layers.ZeroPadding{len(amounts)}D({said}) before the layer, padding="valid"'
+    cause = "padding-asymmetry" if bench.tf.layer.padding == "same" else "padding"
+    return Found(cause, after, facts, fix, rank=0.3)
 
 
 def _ways(

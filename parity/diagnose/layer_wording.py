@@ -33,7 +33,9 @@ _TEXT: Mapping[str, tuple[str, str]] = {
         "torch pads {amounts} at (start, end) of each axis, Keras's padding=\"same\" {tf}", "",
     ),
     "padding": ("the sides pad differently: torch {amounts}, Keras {tf}", ""),
-    "padding-causal": ("torch's code keeps the past only; Keras pads otherwise", ""),
+    "padding-causal": (
+        "torch's code pads the past only, {amounts} at (start, end); Keras pads {tf}", "",
+    ),
     "padding-value": (
         "torch pads max pooling with -inf; zeros win over negative values on the tf side",
         'pad with -inf: tf.pad(..., constant_values=float("-inf")), or use padding="same" where '
@@ -60,6 +62,14 @@ _TEXT: Mapping[str, tuple[str, str]] = {
     "activation-extra": (
         "the tf side applies {tf} to the output of {source}, torch {torch}",
         "leave the activation out on the tf side",
+    ),
+    "missing-operation": (
+        "torch makes of the output of {source} its {torch}, the tf side leaves it as it is",
+        "apply it on the tf side as well",
+    ),
+    "extra-operation": (
+        "the tf side makes of the output of {source} its {tf}, torch leaves it as it is",
+        "leave it out on the tf side",
     ),
     "activation-doubled": (
         "the tf side applies {tf}, torch {torch}",
@@ -159,7 +169,10 @@ _TEXT: Mapping[str, tuple[str, str]] = {
         "{tensors} hold each other's values",
         "Keras's order is gamma, beta, moving_mean, moving_variance",
     ),
-    "weights-not-copied": ("{tensors} was not copied", "copy it"),
+    "weights-not-copied": (
+        "not copied: {tensors} still at the values of the start",
+        "copy it; running statistics are buffers: in state_dict(), not among parameters()",
+    ),
     "weights-of-other-layer": (
         "{tensors} holds the weights of torch's {other}", "pair the layers by name, not by sorting",
     ),
@@ -210,10 +223,13 @@ def worded(place: str, before: float, found: Sequence[Found], run: Any) -> list[
     by_tensor = [f for f in found if "tensors" in f.facts]
     lead = together or by_tensor or list(found[:1])
     rest = [f.cause for f in found if f not in lead]
+    title = _title(place, run)
     return [
         {
             "cause": f.cause,
-            "text": f"{_title(place)}: {_sentence(f)}",
+            "text": f"{title}: {_sentence(f)}",
+            "title": title,
+            "said": _sentence(f),
             "before": before,
             "after": f.after,
             "fix": f.fix or _filled(_TEXT.get(f.cause, ("", ""))[1], _facts(f)),
@@ -225,13 +241,20 @@ def worded(place: str, before: float, found: Sequence[Found], run: Any) -> list[
     ]
 
 
-def _title(place: str) -> str:
-    if place.endswith("/input"):
-        return f"before {place.removesuffix('/input')}"
+def _title(place: str, run: Any) -> str:
+    """The place in both sides' names of the layer."""
     if place == "output":
         return "behind the last layer"
+    torch = place.removeprefix("grad/").removesuffix("/input")
+    matches = getattr(getattr(run, "matching", None), "matches", ())
+    tf = next((m.tf_path for m in matches if m.path == torch), torch)
+    named = torch if tf in ("", torch) else f"{torch} ({tf} in tf)"
+    if place.endswith("/input"):
+        return f"before {named}"
+    if place.startswith("grad/"):
+        return f"the gradient of {named}"
     # a Sequential counts its layers; a number alone would not be read as a name
-    return f"layer {place}" if place.isdigit() else place
+    return f"layer {named}" if torch.isdigit() else named
 
 
 def _sentence(f: Found) -> str:

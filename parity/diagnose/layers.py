@@ -26,6 +26,7 @@ from parity.diagnose import (
 from parity.diagnose.arrays import Source
 from parity.diagnose.found import Found
 from parity.diagnose.layer_wording import worded
+from parity.diagnose.merging import merged
 from parity.diagnose.variants import Bench, distance
 from parity.report import Report
 from parity.tolerance import explained_bound, float32_inside_bound
@@ -77,6 +78,7 @@ def explain_modules(
     if crossed and not report.passed:
         causes = [*worded(places.real[0].place if places.real else "", 0.0, crossed, run), *causes]
     subject = {**report.subject, "unexplained": unexplained}
+    causes = merged(causes)
     if causes and causes[0]["cause"] == "layer-order":
         subject["place"] = causes[0]["place"]
     return report.with_(causes=(*report.causes, *causes), subject=subject)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -41,7 +42,17 @@ def explain(bench: Bench, others: Mapping[str, Tensors]) -> list[Found]:
         known = found.get(cause)
         tensors = [*(known.facts["tensors"] if known else []), name]
         found[cause] = Found(cause, after, {**facts, "tensors": tensors}, rank=0.2)
-    return list(found.values())
+    return _together(found)
+
+
+def _together(found: dict[str, Found]) -> list[Found]:
+    """Tensors that differ in no known way beside one that was not copied were not copied either."""
+    bare, other = found.get("weights-not-copied"), found.get("weights-differ")
+    if bare is None or other is None:
+        return list(found.values())
+    tensors = [*other.facts["tensors"], *bare.facts["tensors"]]
+    whole = replace(bare, facts={**bare.facts, "tensors": tensors})
+    return [whole if f is bare else f for f in found.values() if f is not other]
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
@@ -53,6 +64,9 @@ def _relation(
     bench: Bench, name: str, ours: Tensors, theirs: Tensors, others: Mapping[str, Tensors]
 ) -> tuple[str, dict[str, Any]]:
     a, b = theirs[name], ours[name]
+    elsewhere = any(same(a, held) for other, held in ours.items() if other != name)
+    if np.ptp(b) == 0 and np.ptp(a) > 0 and not elsewhere:
+        return "weights-not-copied", {"value": float(b.flat[0])}  # other tensors start so too
     for relation in (_exchanged, _of_gates, _of_heads, _of_axes, _of_rows, _of_bias):
         for cause, facts in relation(bench, name, a, b, ours, theirs):
             return cause, facts

@@ -214,10 +214,16 @@ def numbering(bench: Bench) -> Iterator[Hypothesis]:
         for step in (-1, 1):
 
             def moved(inputs: Any, name: str = name, step: int = step) -> Any:
-                return {n: np.asarray(a) + step if n == name else a for n, a in inputs.items()}
+                return {n: _counted(a, step) if n == name else a for n, a in inputs.items()}
 
             facts = {"input": name, "wanted": f"{name} {'+' if step > 0 else '-'} 1", "was": name}
             yield Hypothesis("off-by-one", Change(inputs=(moved,)), facts, None, 0.9)
+
+
+def _counted(array: Any, step: int) -> np.ndarray:
+    """The integers one higher or lower, in their own dtype: unsigned ones wrap around."""
+    held = np.asarray(array)
+    return np.asarray((held.astype(np.int64) + step).astype(held.dtype))
 
 
 def _transposes(

@@ -80,14 +80,14 @@ def solved(bench: Bench) -> Iterator[Hypothesis]:
             if call.name == "tf.clip_by_value":
                 continue  # its bounds are operands of operations, and tried there
             seen.add((call.name, name))
-            new = solve(bench, lambda v, c=call, n=name: _change(c, n, v), value)
+            new = solve(bench, lambda v, c=call, n=name: changed(c, n, v), value)
             if new is None or same(new, value, close(bench)):
                 continue
             meaning = constant_meaning(value, new, constants=numbers, close=close(bench))
             yield _hypothesis(call, name, value, new, 0.9 if meaning else 1.6)
 
 
-def _change(call: Any, name: str, value: Any) -> Change:
+def changed(call: Any, name: str, value: Any) -> Change:
     from parity.backends import library_calls
 
     return Change(inside=(lambda: library_calls.with_setting(call.name, name, value),))
@@ -96,7 +96,7 @@ def _change(call: Any, name: str, value: Any) -> Change:
 def _hypothesis(call: Any, name: str, old: Any, new: Any, rank: float) -> Hypothesis:
     facts = {"object": call.name, "setting": name, "was": old, "wanted": new, "meaning": None}
     cause = _CAUSES.get(name, "layer-setting")
-    return Hypothesis(cause, _change(call, name, new), facts, call.site, rank)
+    return Hypothesis(cause, changed(call, name, new), facts, call.site, rank)
 
 
 def clipped(bench: Bench) -> Iterator[Hypothesis]:

@@ -14,6 +14,7 @@ from parity.diagnose.hypotheses import Change, Hypothesis
 from parity.diagnose.suspects import calls
 
 _TINY = 1e-2
+_SILENT = ("Fill", "ReadVariableOp", "Identity", "Cast")
 _GUARDS = ("Minimum", "Maximum", "ClipByValue", "AddV2", "Add", "Sub")
 
 
@@ -234,6 +235,46 @@ def kinds(bench: Bench) -> Iterator[Hypothesis]:
             yield Hypothesis("loss-kind", change_, facts, site, 0.85)
 
 
+def smooth_l1(bench: Bench) -> Iterator[Hypothesis]:
+    """A Huber loss where torch's is a smooth L1 loss, which is the same over its threshold."""
+    from parity.diagnose.factors import scaled
+
+    for value in bench.theirs:
+        numbers = getattr(value.call, "numbers", None)
+        if value.op not in ("smooth_l1_loss", "huber_loss") or not numbers or value.backward:
+            continue
+        d = float(numbers[-1])
+        smooth = value.op == "smooth_l1_loss"
+        if d in (0.0, 1.0):
+            continue
+        divided = f"a smooth L1 loss with beta {d:g}, which is a Huber loss over beta"
+        plain = f"a Huber loss with delta {d:g}"
+        wanted, was = (divided, plain) if smooth else (plain, divided)
+        factor = 1 / d if smooth else d
+        facts = {"was": was, "wanted": wanted}
+        for site in bench.sites:
+            if bench.sites[site][0].array.dtype.kind != "f" or site.op in _SILENT:
+                continue
+            yield Hypothesis("loss-kind", Change((scaled(site, factor),)), facts, site, 0.8)
+            for other in _thresholds(bench, d):
+                change = other + Change((scaled(site, factor),))
+                said = {**facts, "was": "a Huber loss with another threshold"}
+                yield Hypothesis("loss-kind", change, said, site, 0.85)
+        return
+
+
+def _thresholds(bench: Bench, wanted: float) -> Iterator[Change]:
+    """The Huber losses of the library with another threshold."""
+    from parity.diagnose import library, objects
+
+    for seen in bench.keras_objects:
+        if seen.settings.get("delta") not in (None, wanted):
+            yield objects.changed(seen, "delta", wanted)
+    for call in bench.library_calls:
+        if call.settings.get("delta") not in (None, wanted):
+            yield library.changed(call, "delta", wanted)
+
+
 def _squares(value: Any) -> bool:
     """An operation that squares one thing, however it is written."""
     from parity.backends import tf_edits as edits
@@ -253,7 +294,7 @@ def _kinds(deltas: Sequence[float]) -> Iterator[tuple[str, Callable[[Any], Any]]
 
     def huber(x: Any, d: float) -> Any:
         size = tf.abs(x)
-        d = tf.cast(d, x.dtype)
+        d = tf.constant(d, x.dtype)
         return tf.where(size <= d, x * x / 2, d * (size - d / 2))
 
     def log_cosh(x: Any) -> Any:
@@ -266,7 +307,7 @@ def _kinds(deltas: Sequence[float]) -> Iterator[tuple[str, Callable[[Any], Any]]
         return lambda x: 2 * function(x, *numbers)
 
     def smooth(x: Any, d: float) -> Any:
-        return huber(x, d) / tf.cast(d, x.dtype)
+        return huber(x, d) / tf.constant(d, x.dtype)
 
     for make, said in ((once, ""), (twice, "twice ")):
         for d in deltas:

@@ -46,7 +46,7 @@ def _tried(bench: Bench, names: tuple[str, ...]) -> Iterator[Hypothesis]:
                 rank = 1.2 if name in ("mask", "inverse") else 1.4
                 yield Hypothesis("mask-missing", Change((change,)), facts, site, rank)
             if site.op == "Mul":
-                yield from _other_mask(site, value, label, shape, source, names)
+                yield from _other_mask(bench, site, label, shape, source, names)
 
 
 def _is_masked(array: np.ndarray, mask: np.ndarray, form: str) -> bool:
@@ -94,8 +94,8 @@ def _masked_mean(
 
 
 def _other_mask(
+    bench: Bench,
     site: Site,
-    value: Any,
     label: str,
     shape: tuple[int, ...],
     source: Source,
@@ -104,8 +104,10 @@ def _other_mask(
     from parity.backends import tf_edits as edits
 
     for index in (0, 1):
-        array = edits.array(value.call.inputs[index])
-        if array is None or array.shape != shape or not is_binary(array):
+        # in a loop, one turn's mask may be all ones
+        turns = [edits.array(v.call.inputs[index]) for v in calls(bench, site)]
+        arrays = [a for a in turns if a is not None and a.shape == shape]
+        if not arrays or len(arrays) != len(turns) or not is_binary(np.stack(arrays)):
             continue
         for name in names:
             function = TRANSFORMS[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,60 @@ def known_wraps(bench: Bench) -> Iterator[Hypothesis]:
     for site in suspects_first(bench):
         if floating(bench, site) and site.op not in ("Fill", "ReadVariableOp", "Identity", "Cast"):
             yield from (h for there, h in _wrapped(bench, site) if there)
+
+
+def known_operands(bench: Bench) -> Iterator[Hypothesis]:
+    """A function that torch applies to what an operation is given; to all of it, where torch does:
+    both sides of a similarity normalised."""
+    from parity.backends import tf_edits as edits
+
+    made = {id(o) for c in bench.calls for o in c.outputs}
+    for site in suspects_first(bench):
+        given = calls(bench, site)
+        if len(given) != 1 or site.op in ("Fill", "ReadVariableOp", "Identity", "Cast", "Shape"):
+            continue
+        held = [edits.array(x) for x in given[0].call.inputs[:4]]
+        floats = {i: a for i, a in enumerate(held)
+                  if a is not None and a.dtype.kind == "f" and a.size > 1}  # fmt: skip
+        for name, function in edits.UNARY.items():
+            chosen = [i for i, a in floats.items() if known(bench, function, a, paired=True)]
+            alone = len(chosen) == 1 and id(given[0].call.inputs[chosen[0]]) in made
+            if not chosen or alone:  # what one operation made is tried where it was made
+                continue
+            facts = {"operation": name, "operands": len(chosen)}
+            change = _on_operands(chosen, function)
+            yield at_site(site, change, missing(name), 1.3, **facts)
+
+
+def _on_operands(chosen: Sequence[int], function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    from parity.backends import tf_edits as edits
+
+    def change(call: Any) -> Any:
+        inputs = list(call.inputs)
+        for index in chosen:
+            inputs[index] = function(edits.tensor(inputs[index]))
+        return call.run(inputs)
+
+    return change
+
+
+def known_inputs(bench: Bench) -> Iterator[Hypothesis]:
+    """A function that torch applies to several inputs, and the tf side to none of them."""
+    from parity.backends import tf_edits as edits
+
+    floats = {n: a for n, g in bench.inputs["tf"].items()
+              if (a := np.asarray(g)).dtype.kind == "f" and a.size > 1}  # fmt: skip
+    for label, function in edits.UNARY.items():
+        names = [n for n, a in floats.items() if known(bench, function, a)]
+        if len(names) < 2:
+            continue
+
+        def applied(given: Any, names: Sequence[str] = names, f: Any = function) -> Any:
+            return {k: np.asarray(f(np.asarray(a))) if k in names else a for k, a in given.items()}
+
+        facts = {"operation": label, "input": " and ".join(names)}
+        change = Change(inputs=(applied,))
+        yield Hypothesis(missing(label), change, facts, None, 1.35, values_only=True)
 
 
 def wraps(bench: Bench) -> Iterator[Hypothesis]:
@@ -71,8 +125,8 @@ def _clips(bench: Bench) -> dict[str, Callable[[Any], Any]]:
     found: dict[str, Callable[..., Any]] = {}
     numbers = [v for n, v in torch_numbers(bench) if 0 < abs(v) <= 1000 and np.isfinite(v)]
     for bound in list(dict.fromkeys(numbers))[:6]:
-        found[f"clip above {bound:g}"] = lambda x, b=bound: tf.minimum(x, tf.cast(b, x.dtype))
-        found[f"clip below {bound:g}"] = lambda x, b=bound: tf.maximum(x, tf.cast(b, x.dtype))
+        found[f"clip above {bound:g}"] = lambda x, b=bound: tf.minimum(x, tf.constant(b, x.dtype))
+        found[f"clip below {bound:g}"] = lambda x, b=bound: tf.maximum(x, tf.constant(b, x.dtype))
         if bound > 0 and bound != 1:
             found[f"clip to [{-bound:g}, {bound:g}]"] = lambda x, b=bound: tf.clip_by_value(
                 x, -b, b

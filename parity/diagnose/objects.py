@@ -141,7 +141,7 @@ def solved_settings(bench: Bench) -> Iterator[Hypothesis]:
         for name, value in seen.settings.items():
             if not isinstance(value, float) or name.startswith("renorm"):
                 continue
-            new = solve(bench, lambda v, s=seen, n=name: _change(s, n, v), value)
+            new = solve(bench, lambda v, s=seen, n=name: changed(s, n, v), value)
             if new is None or same(new, value, close(bench)):
                 continue
             meaning = constant_meaning(value, new, constants=numbers, close=close(bench))
@@ -159,7 +159,7 @@ def _meant(meaning: Any, new: float, old: float, numbers: list[tuple[str, float]
     return next((v for _, v in numbers if same(v, new, 1e-8)), new)
 
 
-def _change(seen: Any, name: str, value: Any) -> Change:
+def changed(seen: Any, name: str, value: Any) -> Change:
     from parity.backends import keras_objects
 
     def inside() -> Any:
@@ -185,7 +185,7 @@ def _hypothesis(
         and not same(float(new), float(old) * 2)
     ):
         cause = "regularizer"
-    return Hypothesis(cause, _change(seen, name, new), facts, None, rank, seen.label)
+    return Hypothesis(cause, changed(seen, name, new), facts, None, rank, seen.label)
 
 
 def _own_cause(name: str, old: Any, new: Any) -> str:

@@ -9,23 +9,52 @@ import numpy as np
 
 from parity.debug.sites import Site
 from parity.diagnose.bench import Bench
-from parity.diagnose.code_constants import MOST_CANDIDATES, constant_cause
+from parity.diagnose.code_constants import constant_cause
 from parity.diagnose.hypotheses import Change, Hypothesis
 from parity.diagnose.known_numbers import close, solve, torch_numbers
-from parity.diagnose.numbers import Meaning, constant_meaning, relatives, same
+from parity.diagnose.numbers import Meaning, constant_meaning, same
 from parity.diagnose.suspects import calls, suspects_first
+
+#: Operations of the tf side that take a number, and those of torch that do the same with one.
+_KINDS: dict[str, tuple[str, ...]] = {
+    "Mul": ("mul", "mul_"), "RealDiv": ("div", "div_"), "AddV2": ("add", "add_"),
+    "Sub": ("sub", "sub_", "rsub"), "Pow": ("pow",), "Maximum": ("clamp", "clamp_min"),
+    "Minimum": ("clamp", "clamp_max"),
+}  # fmt: skip
+_INVERSE = {"Mul": "RealDiv", "RealDiv": "Mul"}
 
 
 def operation_constants(bench: Bench) -> Iterator[Hypothesis]:
-    """A constant operand of an operation, where the code shows no name for it."""
-    theirs = torch_numbers(bench)
-    for site, index, old in scalar_operands(bench):
-        options = [(Meaning("constant", n), v) for n, v in theirs if not float(v).is_integer()]
-        options = options[:MOST_CANDIDATES] + list(relatives(old))
-        for meaning, new in options:
-            if np.isfinite(new) and new != old:
+    """A number that only tf's operations of a kind hold, set to one that only torch's do."""
+    operands = scalar_operands(bench)
+    for op in dict.fromkeys(site.op for site, _, _ in operands):
+        own = [(site, index, v) for site, index, v in operands if site.op == op]
+        theirs = _numbers_of(bench, op)
+        rest = [n for n in theirs if not any(same(n, v) for _, _, v in own)]
+        for site, index, old in own:
+            if any(same(old, n) for n in theirs):
+                continue
+            for new in rest[:_MOST_OF_KIND]:
                 change = Change((_constant_edit(site, index, new),))
-                yield _site_constant(bench, site, old, new, meaning, change, 1.25)
+                meaning = constant_meaning(old, new) or Meaning("number", f"{new:.8g}")
+                yield _site_constant(bench, site, old, new, meaning, change, 0.95)
+
+
+_MOST_OF_KIND = 6
+
+
+def _numbers_of(bench: Bench, op: str) -> list[float]:
+    """The numbers that torch's operations of a kind are given; those of the inverse, inverted."""
+    found: list[float] = []
+    for value in bench.theirs:
+        numbers = [n for n in getattr(value.call, "numbers", ()) if np.isfinite(n)]
+        if value.backward or not numbers:
+            continue
+        if value.op in _KINDS.get(op, ()):
+            found += numbers
+        elif value.op in _KINDS.get(_INVERSE.get(op, ""), ()):
+            found += [1.0 / n for n in numbers if n]
+    return list(dict.fromkeys(float(n) for n in found))
 
 
 def scalar_operands(bench: Bench) -> list[tuple[Site, int, float]]:

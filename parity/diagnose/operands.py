@@ -11,7 +11,7 @@ from parity.debug.sites import Site
 from parity.diagnose.bench import Bench
 from parity.diagnose.hypotheses import Change, Hypothesis
 from parity.diagnose.mask_values import Source, shifted_by
-from parity.diagnose.suspects import calls, floating, suspects_first
+from parity.diagnose.suspects import calls, floating, known, suspects_first
 
 _PICKING = ("GatherV2", "GatherNd", "OneHot", "Equal", "NotEqual", "ResourceGather")
 """Operations whose integers choose what comes out."""
@@ -80,9 +80,70 @@ def own_rows(bench: Bench) -> Iterator[Hypothesis]:
                     x = edits.tensor(call.inputs[0])
                     return tf.gather(x, index, axis=1, batch_dims=1)
 
-                wanted = f"element {name}{f' {step:+d}' if step else ''} of each row"
-                facts = {"wanted": wanted, "index": 0}
+                index = f"{name}{f' {step:+d}' if step else ''}".replace(" -", " - ")
+                facts = {"wanted": f"element {index} of each row", "rows": index, "index": 0}
                 yield Hypothesis("other-operand", Change((edits.at(site, change),)), facts, site, 1)
+
+
+def continued(bench: Bench) -> Iterator[Hypothesis]:
+    """A series taken as it is, where torch takes the next step of it, and an input at the end."""
+    import tensorflow as tf
+
+    from parity.backends import tf_edits as edits
+
+    floats = {n: np.asarray(a) for n, a in bench.inputs["tf"].items()
+              if np.asarray(a).dtype.kind == "f"}  # fmt: skip
+    for site in suspects_first(bench):
+        given = calls(bench, site)
+        if len(given) != 1:
+            continue
+        for index, operand in enumerate(given[0].call.inputs[:3]):
+            array = edits.array(operand)
+            if array is None or array.dtype.kind != "f" or array.ndim == 0 or len(array) < 2:
+                continue
+            for name, last in floats.items():
+                if last.shape != array.shape[1:]:
+                    continue
+                for front in (False, True):
+                    if not known(bench, _next(last, front), array):
+                        continue
+
+                    def value(call: Any, i: int = index, n: str = name, f: bool = front) -> Any:
+                        x = edits.tensor(call.inputs[i])
+                        end = tf.cast(bench.input(n)(call), x.dtype)[None]
+                        return tf.concat([end, x[:-1]] if f else [x[1:], end], 0)
+
+                    step = "before" if front else "after"
+                    facts = {"was": "each step's own value", "wanted": f"that of the step {step}, "
+                             f"with {name} at the {'start' if front else 'end'}"}  # fmt: skip
+                    change = Change((edits.at(site, edits.operand(index, value)),))
+                    yield Hypothesis("off-by-one", change, facts, site, 0.8)
+
+
+def counted_from(bench: Bench) -> Iterator[Hypothesis]:
+    """Numbers counted from one where torch counts from zero, or the reverse."""
+    from parity.backends import tf_edits as edits
+
+    for site in bench.sites:
+        value = next(iter(calls(bench, site)), None)
+        if site.op != "Range" or value is None or value.array.size < 2:
+            continue
+        first = float(value.array.reshape(-1)[0])
+        for step in (-1, 1):
+            change = Change((edits.at(site, edits.after(_moved_by(step))),))
+            facts = {
+                "was": f"numbers from {first:g} on",
+                "wanted": f"numbers from {first + step:g}",
+            }
+            yield Hypothesis("off-by-one", change, facts, site, 0.8)
+
+
+def _moved_by(step: int) -> Callable[[Any], Any]:
+    return lambda x: x + step
+
+
+def _next(last: np.ndarray, front: bool) -> Callable[[Any], Any]:
+    return lambda x: np.concatenate([last[None], x[:-1]] if front else [x[1:], last[None]])
 
 
 def _substituted(site: Site, index: int, name: str, source: Source) -> Hypothesis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -145,3 +146,51 @@ def _axis_operand(site: Site, value: Value) -> Iterator[Hypothesis]:
         yield at_site(
             site, change, "reduction-axis", 1.1, was=(int(old.reshape(-1)[0]),), wanted=(axis,)
         )
+
+
+def parameters(bench: Bench) -> Iterator[Hypothesis]:
+    """An activation with the parameter that torch's has: the beta of softplus, the alpha of elu."""
+    from parity.backends import tf_edits as edits
+
+    wanted = dict(_of_torch(bench))
+    for site in bench.sites:
+        for torch_op, name, function in _PARAMETRIC.get(site.op, ()):
+            number = wanted.get(torch_op)
+            if number is None or number == 1.0 or not number:
+                continue
+            facts = {"switch": name, "was": 1.0, "wanted": number}
+            change = edits.instead(partial(function, number))
+            yield at_site(site, change, "activation-slope", 0.7, **facts)
+
+
+def _of_torch(bench: Bench) -> Iterator[tuple[str, float]]:
+    """The first number that each operation of torch was called with."""
+    for value in bench.theirs:
+        numbers = getattr(value.call, "numbers", None)
+        if numbers and not value.backward:
+            yield value.op, float(numbers[0])
+
+
+def _softplus(beta: float, x: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.math.softplus(beta * x) / beta
+
+
+def _elu(alpha: float, x: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.where(x > 0, x, alpha * tf.math.expm1(tf.minimum(x, 0.0)))
+
+
+def _celu(alpha: float, x: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.where(x > 0, x, alpha * tf.math.expm1(tf.minimum(x, 0.0) / alpha))
+
+
+#: tf's operation -> torch's, what its parameter is called, the function with the parameter first.
+_PARAMETRIC: dict[str, tuple[tuple[str, str, Callable[..., Any]], ...]] = {
+    "Softplus": (("softplus", "beta", _softplus),),
+    "Elu": (("elu", "alpha", _elu), ("celu", "alpha", _celu)),
+}

@@ -15,6 +15,15 @@ def optimizer_text(cause: str, facts: Facts) -> str:
     special = _ADAMAX if largest else _OPTIMIZER.get(cause)
     if special is not None:
         return special.format(torch=torch, tf=tf, a=facts["torch"], b=facts["tf"])
+    if cause == "float32-inside":
+        return f"the rates of {tf} are float32's: {facts['tf']!r} for {facts['torch']!r}"
+    if "torch_rates" in facts:
+        shapes = facts.get("shapes")
+        said = f": {shapes[0]} in torch, {shapes[1]} in tf" if shapes else ""
+        if "shifted" in facts:
+            said = f": torch's, one step {facts['shifted']}"
+        return (f"the rates are {facts['torch_rates']} in {torch}, {facts['tf_rates']} in {tf}"
+                f"{said}")  # fmt: skip
     name = str(facts["setting"]).replace("_", " ")
     return f"{name} is {said_value(facts['torch'])} in {torch}, {said_value(facts['tf'])} in {tf}"
 
@@ -58,6 +67,11 @@ def optimizer_fix(cause: str, facts: Facts) -> str:
     """The argument to give, where the setting is one of Keras."""
     argument = _ARGUMENT.get(str(facts["setting"]))
     general = CAUSES[cause].fix
+    if "shifted" in facts:
+        step = "step + 1" if facts["shifted"] == "late" else "step - 1"
+        return f"call the schedule with {step}: torch's scheduler counts otherwise; {general}"
+    if "argument" in facts:
+        return f"keras.optimizers.schedules.{facts['argument']}; {general}"
     if (
         argument is None
         or cause in ("decay-exclusion", "rate-schedule")

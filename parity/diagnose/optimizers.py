@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from parity.diagnose import rates
 from parity.diagnose.simulate import Arrays, Rule, keras_rule, simulate, torch_rule
 from parity.tolerance import explained_bound
 
@@ -37,6 +38,9 @@ CAUSES = {
     "momentum_decay": "other-optimizer",
 }
 
+FLOAT32 = 2.0**-22
+"""Share by which two rates may differ when one of them was made in float32."""
+
 
 @dataclass(frozen=True)
 class Training:
@@ -48,6 +52,12 @@ class Training:
     gradients: list[list[np.ndarray | None]]
     after: list[Arrays]
     names: list[str]
+    optimizer: Any = None
+
+    @property
+    def rates(self) -> list[float]:
+        """The learning rate of each step, of the first parameter."""
+        return [float(row[0].learning_rate) for row in self.rules]
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,7 @@ def trainings(steps: Sequence[Any], side: str) -> list[Training]:
                 [step.gradients for step in own],
                 [step.after for step in own],
                 names,
+                first.optimizer,
             )
         )
     return found
@@ -179,6 +190,8 @@ def _part(
             cause = "l2-factor-two"
     if name == "learning_rate" and len({r.learning_rate for row in torch for r in row}) > 1:
         cause = "rate-schedule"
+    if name == "learning_rate" and all(abs(a - b) <= FLOAT32 * abs(a) for a, b in pairs):
+        cause = "float32-inside"  # Keras keeps its rates in float32
     return Part(name, cause, left, right, before, after)
 
 
@@ -270,7 +283,11 @@ def explanations(
 
 
 def facts_of(part: Part, torch: Training, tf: Training) -> Mapping[str, Any]:
+    series: dict[str, Any] = {}
+    if part.cause == "rate-schedule":
+        series = rates.facts(tf.optimizer, torch.rates, tf.rates)
     return {
+        **series,
         "setting": part.setting,
         "torch": part.torch,
         "tf": part.tf,

@@ -56,6 +56,7 @@ def later_values(bench: Bench) -> Iterator[Hypothesis]:
     from parity.backends import tf_edits as edits
 
     forward = [c for c in bench.calls if not c.backward]
+    updated = any(c.op.startswith(("Assign", "Resource")) for c in forward)
     for place, call in enumerate(forward):
         for index, operand in enumerate(call.inputs[:3]):
             shape = getattr(operand, "shape", None)
@@ -71,9 +72,11 @@ def later_values(bench: Bench) -> Iterator[Hypothesis]:
                     return tf.convert_to_tensor(c.session.first[s, n])
 
                 change = edits.at(call.site, edits.operand(index, value))
-                facts = {"when": "after", "source": later.site.source}
-                yield Hypothesis("update-order", Change((change,), rehearsed=True), facts,
-                                 call.site, 1.1)  # fmt: skip
+                facts: dict[str, Any] = {"when": "after", "source": later.site.source}
+                cause = "update-order"
+                if not updated:  # nothing has a before and after: it is another value
+                    cause, facts = "other-operand", {"wanted": f"`{later.site.source}`"}
+                yield Hypothesis(cause, Change((change,), rehearsed=True), facts, call.site, 1.1)
 
 
 def _operand(site: Site, index: int, held: Mapping[int, Any], offset: int) -> Change:

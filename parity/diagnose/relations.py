@@ -210,6 +210,7 @@ def _facts(bench: Bench) -> dict[str, Any]:
         if not isinstance(constant.value, bool):
             numbers.append(float(constant.value))
     numbers += [value for _, _, value in scalar_operands(bench)]
+    numbers += list(_bounds(bench))
     inputs = [np.asarray(a, dtype=np.float64) for a in bench.inputs["tf"].values()]
     inputs += _constants(bench)
     bounds = [
@@ -224,6 +225,18 @@ def _facts(bench: Bench) -> dict[str, Any]:
         "discounts": list(dict.fromkeys(n for n in numbers if 0.0 < n < 1.0))[:8],
         "epsilons": list(dict.fromkeys(n for n in numbers if 0.0 < n < 0.01))[:4],
     }
+
+
+def _bounds(bench: Bench) -> Iterator[float]:
+    """Bounds of the tf side's clips, which may be whole numbers."""
+    from parity.backends import tf_edits as edits
+
+    for site, values in bench.sites.items():
+        call = values[0].call if site.op in ("Minimum", "Maximum") else None
+        for operand in call.inputs if call is not None else ():
+            array = edits.array(operand)
+            if array is not None and array.ndim == 0 and np.isfinite(array):
+                yield float(array)
 
 
 def _ranges(numbers: list[float]) -> list[tuple[float, float]]:

@@ -8,6 +8,9 @@ from dataclasses import replace
 from parity.diagnose.bench import Bench
 from parity.diagnose.hypotheses import Finding, Hypothesis
 
+_GUESSED = 2.0
+"""Rank from which on a hypothesis is a number without a reading: something better may follow."""
+
 
 def search(
     bench: Bench, tiers: Sequence[Sequence[Callable[[Bench], Iterable[Hypothesis]]]]
@@ -19,22 +22,24 @@ def search(
     """
     found: list[Finding] = []
     for tier in tiers:
-        for hypothesis in _all(bench, tier):
+        for hypothesis in hypotheses_of(bench, tier):
             finding = bench.try_(hypothesis)
             if finding is not None:
                 found.append(replace(finding, exact=finding.score.exact))
         found = _confirmed(bench, found)
         best = found[0] if found else None
         if best is not None and best.complete and best.exact and best.confirmed is not False:
-            break
+            if best.hypothesis.rank < _GUESSED:
+                break
         if bench.expired:
             break
     return found
 
 
-def _all(
+def hypotheses_of(
     bench: Bench, tier: Sequence[Callable[[Bench], Iterable[Hypothesis]]]
 ) -> Iterator[Hypothesis]:
+    """The hypotheses of one tier; a generator that fails is noted and left out."""
     for generate in tier:
         try:
             for hypothesis in generate(bench):

@@ -32,21 +32,25 @@ def general_text(facts: Facts, expr: str) -> str:
 def _mask(facts: Facts, expr: str) -> str:
     if facts["form"] == "softmax":
         return (
-            f"torch leaves out of {expr} what the mask ({facts['mask']}) does; the tf side does not"
+            f"torch leaves out of {expr} what the mask ({facts['mask']}) does, before the softmax; "
+            "the tf side does not"
         )
     if "other" in facts:
         state = "not set" if facts["form"] == "inverse" else "set"
         return (f"torch takes {facts['other']} in place of {expr} where {facts['mask']} is "
                 f"{state}; the tf side does not")  # fmt: skip
     if str(facts["form"]).startswith("a mean"):
-        return (f"torch takes {expr} as {facts['form']} {facts['mask']}; the tf side averages over "
+        return (f"torch takes {expr} as a mean over {_where(facts)}; the tf side averages over "
                 "everything")  # fmt: skip
-    mask = f"{facts['form']} of {facts['mask']}"
-    return f"torch multiplies {expr} by a mask ({mask}); the tf side does not"
+    return f"torch multiplies {expr} by a mask ({_made_of(facts)}); the tf side does not"
 
 
 SENTENCES: Mapping[str, Say] = {
     "loss-reduction": lambda f, e: f"{e} is a {f['was']}; as a {f['wanted']} it agrees with torch",
+    "class-weight": lambda f, e: _weighted(f, e),
+    "schedule-shape": lambda f, e: (
+        f"of {f['steps']} torch makes a schedule that is {f['torch']}; the tf side's is {f['tf']}"
+    ),
     "reduction-axis": lambda f, e: (
         f"{e} runs over axes {f['was']}; over {f['wanted']} it agrees with torch"
     ),
@@ -105,7 +109,16 @@ SENTENCES: Mapping[str, Say] = {
         "once too often, or torch leaves it out"
     ),
     "clip-extra": lambda f, e: f"{e} clips on the tf side; without it the sides agree",
-    "extra-factor": lambda f, e: f"{e} has a factor that torch does not have",
+    "extra-factor": lambda f, e: (
+        f"{e} has the factor {f['number']}, which torch does not have"
+        if "number" in f
+        else f"{e} has a factor that torch does not have"
+    ),
+    "factor-two": lambda f, e: (
+        f"{e} has the factor {f['number']}, which torch does not have"
+        if "number" in f
+        else general_text(f, e)
+    ),
     "extra-term": lambda f, e: f"{e} has a term that torch does not have",
     "mask-extra": lambda f, e: f"{e} is masked on the tf side; without the mask the sides agree",
     "mask-missing": _mask,
@@ -117,12 +130,16 @@ SENTENCES: Mapping[str, Say] = {
         "not set the sides agree"
     ),
     "mask-other": lambda f, e: (
-        f"{e} uses another mask than torch: with {f['form']} of {f['mask']} the sides agree"
+        f"{e} uses another mask than torch: with {_made_of(f)} the sides agree"
     ),
     "other-function": lambda f, e: f"{e} applies {f['was']}, torch {f['wanted']}",
     "other-operation": lambda f, e: f"{e} is {f['was']} on the tf side; torch's is {f['wanted']}",
     "operand-order": lambda f, e: f"the operands of {e} are exchanged on one side",
-    "other-operand": lambda f, e: f"with {f['wanted']} as an operand of {e} the sides agree",
+    "other-operand": lambda f, e: (
+        f"torch takes {f['wanted']}; {e} takes the same element of all rows"
+        if "rows" in f
+        else f"with {f['wanted']} as an operand of {e} the sides agree"
+    ),
     "epsilon-placement": lambda f, e: (
         f"{e} adds epsilon {f['was']:g}; {f['wanted']} it agrees with torch"
     ),
@@ -209,8 +226,8 @@ SENTENCES: Mapping[str, Say] = {
     ),
     "unstable-formula": lambda f, e: f"{e} takes {f['was']}; with {f['wanted']} the sides agree",
     "weighted-mean": lambda f, e: (
-        f"{e} divides by the number of elements; divided by the sum of {f['mask']} it agrees with "
-        "torch"
+        f"{e} divides by the number of all elements; divided by the number of those with "
+        f"{_where(f)} it agrees with torch"
         if "mask" in f
         else ""
     ),
@@ -263,8 +280,46 @@ SENTENCES: Mapping[str, Say] = {
 }
 
 
+def _made_of(facts: Facts) -> str:
+    """A mask as one writes it: ``1 - terminated[t]``."""
+    mask = str(facts["mask"]).removesuffix(" from the end")
+    mask = f"({mask})" if " " in mask else mask
+    form = str(facts["form"])
+    if form in ("mask", "inverse"):
+        return mask if form == "mask" else f"1 - {mask}"
+    return f"{form} of {mask}"
+
+
+def _where(facts: Facts) -> str:
+    """The elements that a mask leaves: ``labels != -100``, ``mask`` set."""
+    mask, inverse = str(facts["mask"]), "inverse" in str(facts["form"])
+    if " == " in mask:
+        return mask.replace(" == ", " != ") if inverse else mask
+    return f"{mask} {'not set' if inverse else 'set'}"
+
+
+def _weighted(facts: Facts, expr: str) -> str:
+    target = facts["target"]
+    if "over" in facts:
+        return (f"torch weighs {expr} by the weight of its label {target}, one of "
+                f"{facts['weights']}, and divides by {facts['over']}")  # fmt: skip
+    if "weights" in facts:
+        return (f"torch weighs {expr} by {facts['weights']}, a weight for each column, where "
+                f"{target} is 1")  # fmt: skip
+    zeros = "" if facts["zeros"] == 1.0 else f" and by {facts['zeros']:g} where it is 0"
+    ones = f"by {facts['ones']:g} " if facts["ones"] != 1.0 or not zeros else "by 1 "
+    return f"with {expr} times {ones.removeprefix('by ')}where {target} is 1{zeros} the sides agree"
+
+
 def _applied(facts: Facts, expr: str) -> str:
-    what = f"the input {facts['input']}" if "input" in facts else expr
+    what = (
+        f"the input{'s' if ' and ' in facts['input'] else ''} {facts['input']}"
+        if "input" in facts
+        else expr
+    )
+    if "operands" in facts:
+        count = "both operands" if facts["operands"] == 2 else "an operand"
+        what = f"{count} of {expr}" if facts["operands"] <= 2 else f"the operands of {expr}"
     return f"torch applies {facts['operation']} to {what}; the tf side does not"
 
 

@@ -39,8 +39,14 @@ def input_name(bench: Bench, array: np.ndarray) -> str:
     return "its other operand"
 
 
-def known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> bool:
-    """Whether torch has what the function makes of this value among its intermediates."""
+def known(
+    bench: Bench, function: Callable[[Any], Any], array: np.ndarray, *, paired: bool = False
+) -> bool:
+    """Whether torch has what the function makes of this value among its intermediates.
+
+    Args:
+        paired: those count as well that the tf side has too, but may use elsewhere only.
+    """
     try:
         made = np.asarray(function(array.astype(np.float64)))
     except Exception:
@@ -50,7 +56,7 @@ def known(bench: Bench, function: Callable[[Any], Any], array: np.ndarray) -> bo
     return any(
         v.array.size == made.size and v.array.dtype.kind == "f" and not v.backward
         and np.allclose(v.array.reshape(-1), made.reshape(-1), rtol=SAME_NUMBER, atol=0)
-        for v in bench.theirs if v.partner is None
+        for v in bench.theirs if v.partner is None or paired and v.op != "input"
     )  # fmt: skip
 
 

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from parity.diagnose import (
+    array_constants,
     attended,
     blends,
+    class_weights,
     code_constants,
+    coefficients,
     dtypes,
     extra_operations,
     factors,
@@ -60,9 +63,11 @@ def quick_tiers(bench: Bench) -> list[Tier]:
         [library.settings, library.clipped],
         [ordering.variables, ordering.left_behind],
         [attended.masks],
-        [operations.families, objects.settings, losses.guards, losses.epsilon_places,
-         losses.kinds],
-        [masks.masks, operands.own_rows, formulas.formulas, repeated.flags],
+        [operations.families, operations.quotients, objects.settings, losses.guards,
+         losses.epsilon_places, losses.kinds, losses.smooth_l1, coefficients.coefficients],
+        [masks.masks, operands.own_rows, operands.continued, operands.counted_from,
+         formulas.formulas, repeated.flags],
+        [operation_settings.parameters, array_constants.array_constants],
         [operation_settings.axes, layouts.layouts, layouts.interleaved, layouts.numbering,
          permuted.along_an_axis,
          operands.initial_values, repeated.axes, repeated.operations, repeated.indices],
@@ -76,6 +81,8 @@ def thorough_tiers(bench: Bench) -> list[Tier]:
         *([[ordering.later_values, ordering.updates]] if stateful else []),
         [repeated.masks],
         [code_constants.named_constants, blends.ignored_arguments],
+        [operand_constants.operation_constants],
+        [class_weights.class_weights],
         [factors.sample_sizes],
         [objects.initialisers],
         [extra_operations.bypasses, extra_operations.clips, factors.named_factors, terms.combined],
@@ -83,6 +90,8 @@ def thorough_tiers(bench: Bench) -> list[Tier]:
         [
             missing_operations.known_raw,
             missing_operations.known_wraps,
+            missing_operations.known_operands,
+            missing_operations.known_inputs,
             repeated.complements,
             repeated.constant_terms,
         ],
@@ -94,7 +103,7 @@ def thorough_tiers(bench: Bench) -> list[Tier]:
         [library.solved, objects.solved_settings, code_constants.solved_constants],
         [masks.shifted_masks],
         [factors.factors, operand_constants.solved_operands, factors.paired_factors],
-        [operands.shifts, operands.operands, operations.quotients],
+        [operands.shifts, operands.operands],
     ]
 
 

@@ -85,6 +85,8 @@ def text_of(cause: str, facts: Facts, site: Site | None = None) -> str:
     if "source" in facts and "torch" in facts:
         return (f"{head}: from {facts['source']} torch makes {facts['entry']!r} as "
                 f"{facts['torch']}, the tf side as {facts['tf']}")  # fmt: skip
+    if "of" in facts and "wanted" in facts:
+        return f"{head}: {expr} is {facts['was']}; torch's is {facts['wanted']}"
     if "factor" in facts:
         return f"{head}: {_factor_text(cause, facts, expr)}"
     if "relation" in facts:
@@ -106,6 +108,8 @@ def fix_of(cause: str, facts: Facts, site: Site | None = None) -> str:
         return f"{call}; {CAUSES[cause].fix}"
     if facts.get("name") and "was" in facts:
         return f"{facts['name']} = {said_number(facts['wanted'])}; {CAUSES[cause].fix}"
+    if "of" in facts and "wanted" in facts:
+        return f"{facts['wanted']} in the place of {expr}; {CAUSES[cause].fix}"
     make = FIXES.get(cause)
     own = make(facts, expr) if make is not None else ""
     return f"{own}; {CAUSES[cause].fix}" if own else CAUSES[cause].fix
@@ -149,6 +153,10 @@ def _factor_text(cause: str, facts: Facts, expr: str) -> str:
         return (f"torch multiplies {expr} by {facts['name_of']}; the tf side does not"
                 if cause == "missing-factor" else
                 f"{expr} has the factor {facts['name_of']}, which torch lacks")  # fmt: skip
+    if facts.get("both"):
+        first, second = facts["both"]
+        return (f"two factors: {expr} times {first} and `{facts['second']}` times {second} agree "
+                "with torch")  # fmt: skip
     tail = {
         "ddof": "n - 1 in one variance, n in the other",
         "variance-bias": "torch averages the unbiased variance of the batch, Keras the biased one",

@@ -119,7 +119,7 @@ def beyond_the_floor(name: str, config: Any, rows: int) -> int:
         return forward_flops(rows, [observation, hidden[0]]) * (2 if name == "sac" else 1)
     if name == "dqn":  # the td_error that it returns
         return forward_flops(rows, [observation, *hidden, config.action_size])
-    if name in ("a2c", "a3c", "actor_critic"):  # values for the advantage, which the loss makes again
+    if name in ("a2c", "a3c", "actor_critic"):  # the advantage's values, made again by the loss
         return forward_flops(rows, [observation, *hidden, 1])
     return 0
 

@@ -20,6 +20,16 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "of elements: sum and divide explicitly",
     ),
     (
+        "class-weight",
+        "loss",
+        "Classes weighted on one side only, or with other weights",
+        "the loss is off by an amount that changes with the labels in the batch; rare classes are "
+        "missed",
+        "torch's pos_weight multiplies the term of the positive targets only: "
+        "tf.nn.weighted_cross_entropy_with_logits; weight= picks one weight for each label: "
+        "tf.gather(weights, labels), and torch's mean divides by their sum",
+    ),
+    (
         "factor-two",
         "loss",
         "A factor of 2",

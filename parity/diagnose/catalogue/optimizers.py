@@ -25,6 +25,15 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "compare the rate of every step: warm-up, decay and the step from which it counts",
     ),
     (
+        "schedule-shape",
+        "optimizer",
+        "A schedule of another shape: linear, exponential, cosine",
+        "both decay between the same two values and part in between; exploration or learning "
+        "stops too early",
+        "write torch's formula: linear is start + (end - start) * min(t / n, 1); "
+        "PolynomialDecay of Keras is linear with power=1, ExponentialDecay is not",
+    ),
+    (
         "adam-beta",
         "optimizer",
         "Other decay rates of Adam's averages",

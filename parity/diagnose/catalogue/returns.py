@@ -8,7 +8,8 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "returns",
         "A mask is missing",
         "values leak across the end of an episode, or padding counts",
-        "multiply by (1 - terminated) where the other side does",
+        "multiply by the mask where the other side does: (1 - terminated) in a recursion, the "
+        "valid positions of a sequence",
     ),
     (
         "mask-extra",

@@ -58,6 +58,16 @@ class Clipped(Track):
         return np.clip(np.asarray(action, np.float64), -1, 1)
 
 
+class PaysInFloat32(Track):
+    def pay(self, action: np.ndarray) -> float:
+        return float(np.float32(super().pay(action)))
+
+
+class PaysTooMuch(Track):
+    def pay(self, action: np.ndarray) -> float:
+        return super().pay(action) + 1e-5
+
+
 class Scaled(Track):
     def pull(self, action: np.ndarray) -> np.ndarray:
         return 2.0 * np.asarray(action, np.float64)

@@ -51,6 +51,14 @@ def test_gyms_old_interface_is_the_same_environment() -> None:
     assert any(entry.name.endswith("truncated") and entry for entry in report.entries)
 
 
+def test_a_reward_that_float32_could_not_tell_apart_is_latent() -> None:
+    report = compare(e.Track, e.PaysInFloat32)
+    assert report.verdict is Verdict.LATENT, str(report)
+    assert report.first_divergence.name == "step/0/reward"
+    assert "float64 the sides are apart" in str(report)
+    assert compare(e.Track, e.PaysTooMuch).verdict is Verdict.DIVERGE
+
+
 FAULTS: list[tuple[Any, Any, str, str]] = [
     (e.Track, partial(e.Track, mass=1.1), "environment-setting", "step/0/observation"),
     (e.Track, partial(e.Track, edge=1.5), "environment-setting", "terminated"),

@@ -163,7 +163,16 @@ class _Doubled(keras.layers.Dense):  # type: ignore[misc]
         return super().call(2.0 * x - tf.stop_gradient(x))
 
 
-def test_the_weights_are_back_where_the_sides_differ() -> None:
+@pytest.mark.parametrize("in_file", [False, True])
+def test_the_weights_are_back_where_the_sides_differ(
+    in_file: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from parity import spill
+
+    if in_file:
+        monkeypatch.setattr(spill, "LARGE", 1)
+        monkeypatch.setattr(evidence, "is_large", lambda module: True)
+
     def torch_side() -> Any:
         torch.manual_seed(0)
         return torch.nn.Sequential(torch.nn.Linear(300, 300), torch.nn.Linear(300, 300))
@@ -203,6 +212,57 @@ def test_a_large_gradient_in_doubt_is_in_the_evidence(monkeypatch: pytest.Monkey
     assert "float64_rows" in report.subject
     assert "grad/0/kernel" in {entry.name for entry in report.failing}
     assert "grad/0/kernel" in {entry.name for entry in report.evidence.entries}
+
+
+class _Off(keras.layers.Dense):  # type: ignore[misc]
+    """The kernel's gradient is off by less than float32 shows; in float64 it may not arrive."""
+
+    scale, cut = 1.0, False
+
+    def call(self, x: Any) -> Any:
+        kernel = tf.convert_to_tensor(self.kernel)
+        if self.cut and x.dtype == tf.float64:
+            kernel = tf.stop_gradient(kernel)
+        scale = tf.constant(self.scale, x.dtype)
+        kernel = scale * kernel + tf.stop_gradient(kernel - scale * kernel)
+        return tf.matmul(x, kernel) + self.bias
+
+
+@pytest.mark.parametrize(
+    ("scale", "cut", "verdict"),
+    [
+        (1.0, False, Verdict.ROUNDING),
+        (1.0 + 1e-9, False, Verdict.DIVERGE),
+        (1.0, True, Verdict.DIVERGE),
+    ],
+)
+def test_a_gradient_that_is_made_when_it_is_compared_is_judged_like_one_that_is_kept(
+    scale: float, cut: bool, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from parity.tolerance import DEFAULTS, Tolerance
+
+    asked: list[Any] = []
+    record = evidence.Sample.__init__
+
+    def kept(self: Any, *given: Any) -> None:
+        asked.append(given[4])
+        record(self, *given[:4])
+
+    monkeypatch.setattr(evidence, "LARGE", 6 * 50)
+    monkeypatch.setattr(_Off, "scale", scale)
+    monkeypatch.setattr(_Off, "cut", cut)
+    monkeypatch.setitem(DEFAULTS, "float32", Tolerance(1e-9, "too narrow on purpose"))
+
+    def other() -> Any:
+        layers = [_Off(50), keras.layers.LayerNormalization(epsilon=1e-5), keras.layers.ReLU()]
+        return keras.Sequential([keras.layers.Input((6,)), *layers, keras.layers.Dense(3)])
+
+    late = parity.check(torch_net, other, inputs())
+    assert late.verdict is verdict
+    assert ("float64_rows" in late.subject) == (verdict is Verdict.ROUNDING)
+    monkeypatch.setattr(evidence.Sample, "__init__", kept)
+    assert parity.check(torch_net, other, inputs()).to_json() == late.to_json()
+    assert [len(paths) for paths in asked] == [1]
 
 
 class _Above(torch.nn.Module):  # type: ignore[misc]
@@ -333,3 +393,26 @@ def test_gradients_taken_in_groups_are_those_of_images_too(monkeypatch: pytest.M
     monkeypatch.setattr(spill, "LARGE", 1)
     monkeypatch.setattr(evidence, "is_large", lambda module: True)
     assert parity.check(torch_side, tf_side, {"x": images}).to_json() == plain
+
+
+def test_only_what_a_check_made_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gc
+
+    counts: list[int] = []
+    collect = gc.collect
+
+    def collected(*given: int) -> int:
+        counts.append(gc.get_freeze_count())
+        return collect(*given)
+
+    monkeypatch.setattr(evidence, "is_large", lambda module: True)
+    monkeypatch.setattr(gc, "collect", collected)
+    assert parity.check(torch_net, tf_net, inputs()).passed
+    assert counts[-1] > 0 and gc.get_freeze_count() == 0
+    gc.freeze()  # the user's own
+    try:
+        own = gc.get_freeze_count()
+        assert parity.check(torch_net, tf_net, inputs()).passed
+        assert gc.get_freeze_count() > own // 2  # some have died meanwhile
+    finally:
+        gc.unfreeze()

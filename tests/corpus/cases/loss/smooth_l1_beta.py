@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "The smooth L1 loss is not the Huber loss"
 SYMPTOM = "Losses differ by a constant factor as soon as beta is not 1"
 WHY = "smooth_l1_loss(beta) equals Huber(delta=beta) / beta"
-CAUSE = "factor-two|constant-factor|loss-constant"
+CAUSE = "loss-kind|factor-two|constant-factor|loss-constant"
 FIX = "keras.losses.huber(target, q, delta=0.5) / 0.5"
 PLACE = "output"
 
