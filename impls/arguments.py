@@ -7,7 +7,6 @@ None and fit everything.
 
 from __future__ import annotations
 
-import functools
 from numbers import Real
 from typing import Any
 
@@ -28,12 +27,7 @@ def shape_of(array: Any) -> Shape | None:
 
 def dtype_of(array: Any) -> str:
     """The dtype by its NumPy name."""
-    return _name_of(array.dtype)
-
-
-@functools.cache
-def _name_of(dtype: Any) -> str:
-    """Kept: torch makes the text anew each time, and every call of a component asks for some."""
+    dtype = array.dtype
     return str(dtype.name if hasattr(dtype, "name") else dtype).removeprefix("torch.")
 
 
