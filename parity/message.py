@@ -28,6 +28,7 @@ MEANING: Mapping[Verdict, str] = {
     Verdict.DIVERGE: "the sides compute different things",
     Verdict.INVALID: "proves nothing",
 }
+_ROUNDED = "within tolerance in float32; in float64 apart by a rounding to float32"
 _COLOURS: Mapping[Verdict, str] = {
     Verdict.AGREE: "green",
     Verdict.ROUNDING: "yellow",
@@ -90,6 +91,9 @@ def opening(report: Report) -> str:
     """Why a check does not fail although differences follow; empty for other verdicts."""
     worst = report.evidence.worst if report.evidence is not None else None
     error = f" (worst error {worst.max_abs:.2g})" if worst is not None else ""
+    why = (
+        "a rounding to float32 inside explains it" if _rounds(report) else "other data may show it"
+    )
     return {
         Verdict.ROUNDING: (
             f"the check passes: in float64 the sides agree{error}, so they compute one function; "
@@ -100,10 +104,15 @@ def opening(report: Report) -> str:
             "in float64 than in float32"
         ),
         Verdict.LATENT: (
-            f"the check passes in float32, in float64 the sides are apart{error}: other data may "
-            "show it (--strict makes it a failure)"
+            f"the check passes in float32, in float64 the sides are apart{error}: {why} "
+            "(--strict makes it a failure)"
         ),
     }.get(report.verdict, "")
+
+
+def _rounds(report: Report) -> bool:
+    """True where a value rounded to float32 is the whole of what the float64 run shows."""
+    return {c["cause"] for c in report.causes} == {"float32-inside"}
 
 
 def first_difference(report: Report, entry: Entry) -> list[str]:
@@ -197,7 +206,9 @@ def footer(report: Report) -> list[str]:
         error = f"worst error {worst.max_abs:.2g}" if worst else "nothing compared"
         rows = sampled(report.evidence)
         lines += wrap(f"float64 evidence{rows}: {report.evidence.verdict} ({error})", "")
-    lines += wrap(f"verdict {report.verdict}: {MEANING[report.verdict]}", "")
+    latent = report.verdict is Verdict.LATENT and _rounds(report)
+    meaning = _ROUNDED if latent else MEANING[report.verdict]
+    lines += wrap(f"verdict {report.verdict}: {meaning}", "")
     if report.reproduce:
         lines.append(f"reproduce: {report.reproduce}")  # one line: it is made to be pasted
     return lines

@@ -30,10 +30,10 @@ MUTANTS = (
     ),
     Mutant(
         id="stale-overwrite",
-        find="            self.shared.apply(gradients)",
+        find="            self._apply(gradients)",
         replace="            for name, variable in self.shared.parameters[GROUP].items():\n"
         "                variable.assign(self.workers[number].parameters[GROUP][name])\n"
-        "            self.shared.apply(gradients)",
+        "            self._apply(gradients)",
         caught_by="chain.push",
         because="the worker writes back whole parameters: its stale ones and its own step",
         case="cart-pole",
@@ -55,11 +55,11 @@ MUTANTS = (
     ),
     Mutant(
         id="statistics-of-each-worker",
-        find="            self.shared.apply(gradients)",
+        find="            self._apply(gradients)",
         replace="            shared = self.shared.optimizers[GROUP]\n"
         "            own = self.workers[number].optimizers[GROUP]\n"
         "            shared.load_slots(own.slots())\n"
-        "            self.shared.apply(gradients)\n"
+        "            self._apply(gradients)\n"
         "            own.load_slots(shared.slots())",
         caught_by="composed.update",
         because="each worker has its own running averages of squared gradients",
@@ -67,8 +67,8 @@ MUTANTS = (
     ),
     Mutant(
         id="no-pull",
-        find="                variable.assign(self.shared.parameters[GROUP][name])",
-        replace="                variable.assign(variable)",
+        find="            variable.assign(self.shared.parameters[GROUP][name])",
+        replace="            variable.assign(variable)",
         caught_by="chain.pull",
         because="workers keep the parameters that they started with",
         case="cart-pole",
@@ -85,11 +85,8 @@ MUTANTS = (
     ),
     Mutant(
         id="everybody-pulls",
-        find="            for name, variable in self.workers[number].parameters[GROUP].items():\n"
-        "                variable.assign(self.shared.parameters[GROUP][name])",
-        replace="            for worker in self.workers:\n"
-        "                for name, variable in worker.parameters[GROUP].items():\n"
-        "                    variable.assign(self.shared.parameters[GROUP][name])",
+        find="            self._pulls[number]()",
+        replace="            for pull in self._pulls:\n                pull()",
         caught_by="chain.pull",
         because="one pull moves what the others compute with",
         case="cart-pole",
@@ -121,9 +118,9 @@ MUTANTS = (
     ),
     Mutant(
         id="mean-over-workers",
-        find="            self.shared.apply(gradients)",
+        find="            self._apply(gradients)",
         replace="            share = {n: g / len(self.workers) for n, g in gradients.items()}\n"
-        "            self.shared.apply(share)",
+        "            self._apply(share)",
         caught_by="chain.push",
         because="the gradients of one worker are taken for a sum over all",
         case="adam",

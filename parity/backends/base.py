@@ -252,6 +252,27 @@ def user_line(*libraries: ModuleType) -> str:
     return "unknown"
 
 
+def called_arguments(*libraries: ModuleType) -> list[Any]:
+    """What the library function that the user called last was given: see :func:`user_line`.
+
+    A wrapper's ``*args`` and ``**kwargs`` are given one by one. Empty where no such call is on the
+    stack.
+    """
+    roots = tuple(str(Path(library.__file__ or "").parent) + os.sep for library in libraries)
+    called, frame = None, sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((_HERE + os.sep, *roots, "<")):
+        if frame.f_code.co_filename.startswith(roots):
+            called = frame
+        frame = frame.f_back  # type: ignore[assignment]
+    if called is None:
+        return []
+    given = inspect.getargvalues(called)
+    values = [given.locals[name] for name in given.args if name in given.locals]
+    values += given.locals.get(given.varargs or "", ())
+    values += given.locals.get(given.keywords or "", {}).values()
+    return values
+
+
 def argument_names(
     function: Callable[..., Any], args: Sequence[int], kwargs: Any
 ) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 
-from parity.backends.base import Broadcast, grown, user_line
+from parity.backends.base import Broadcast, called_arguments, grown, user_line
 
 _ELEMENTWISE_NAMES = """
 Add AddV2 Sub Mul MulNoNan Div DivNoNan RealDiv FloorDiv TruncateDiv FloorMod Mod
@@ -19,6 +19,30 @@ SelectV2 Equal NotEqual Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr
 BitwiseAnd BitwiseOr BitwiseXor ClipByValue NextAfter ApproximateEqual
 """
 _ELEMENTWISE = frozenset(_ELEMENTWISE_NAMES.split())
+
+
+def _own(shapes: tuple[tuple[int, ...], ...]) -> bool:
+    """True where a library function combines what it shaped itself, as ``tf.sequence_mask`` does.
+
+    A loss or an operator that combines the very arguments which the user gave is the user's.
+    """
+    arguments = called_arguments(tf, keras)
+    given = {shape for value in arguments for shape in _shapes(value)}
+    return bool(arguments) and not given.issuperset(shape for shape in shapes if shape)
+
+
+def _shapes(value: Any) -> Iterator[tuple[int, ...]]:
+    """The shapes of the tensors in an argument; nested numbers are a tensor as well."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tf.TensorShape):
+        shape = None if shape.rank is None else tuple(shape)
+    if isinstance(shape, tuple):
+        yield tuple(d or 0 for d in shape)
+    elif isinstance(value, (list, tuple, dict)):
+        inside = list(value.values() if isinstance(value, dict) else value)
+        below = [list(_shapes(v)) for v in inside]
+        yield from (shape for shapes in below for shape in shapes)
+        yield (len(inside), *(below[0][0] if below and below[0] else ()))
 
 
 @contextmanager
@@ -34,7 +58,7 @@ def watch_broadcasts() -> Iterator[list[Broadcast]]:
             return
         shapes = tuple(tuple(d or 0 for d in x.shape) for x in inputs)
         result = tuple(d or 0 for d in outputs[0].shape)
-        if grown(shapes, result):
+        if grown(shapes, result) and not _own(shapes):
             events.append(Broadcast(name, shapes, result, user_line(tf, keras)))
 
     eagerly = tf.config.functions_run_eagerly()

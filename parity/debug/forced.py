@@ -76,7 +76,7 @@ def _partner_output(match: Match, output: Sequence[np.ndarray]) -> list[np.ndarr
     for value in match.outputs():
         if value.index is None or value.torch is None or value.index >= len(leaves):
             continue
-        moved = axes.to_tf(np.asarray(value.torch), match.order)
+        moved = axes.to_tf(np.asarray(value.torch), value.order(match.order))
         if moved.shape == leaves[value.index].shape:
             leaves[value.index] = moved.astype(leaves[value.index].dtype)
     return leaves

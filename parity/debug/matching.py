@@ -26,6 +26,7 @@ class Match:
         torch, tf: the calls of each side, in execution order.
         order: how the tf output's axes are ordered; ``input_order`` likewise for its inputs.
         parts: (torch part, tf part) paths, where calls were paired part by part.
+        orders: those that the inputs may have too; empty where the layer says its own.
     """
 
     torch: tuple[LayerCall, ...]
@@ -33,6 +34,7 @@ class Match:
     order: str = axes.SAME
     input_order: str = axes.SAME
     parts: tuple[tuple[str, str], ...] = ()
+    orders: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -102,10 +104,24 @@ class Matching:
     only: dict[str, list[LayerCall]] = field(default_factory=dict)
     order: str = axes.SAME
     """How the model's inputs are ordered."""
+    doubtful: bool = False
+    """The shape of an output fits several of the orders that it may have."""
 
     @property
     def last_order(self) -> str:
         return self.matches[-1].order if self.matches else self.order
+
+    @property
+    def last_orders(self) -> tuple[str, ...]:
+        """In which orders the outputs may be: the last layer's, or the inputs' again."""
+        return self.last_order, self.order, axes.SAME
+
+    def output_order(self, torch: Any, tf: Any) -> str:
+        """How one of the models' outputs is ordered on the tf side."""
+        if torch is None or tf is None:
+            return self.last_order
+        order = axes.choose(np.shape(torch), np.shape(tf), said=None, carried=self.last_order)
+        return axes.settle(torch, tf, self.last_orders, order)
 
 
 def steps(
@@ -164,6 +180,10 @@ def match_layers(
     groups = _groups(found, taken, calls)
     carried = input_order(given)
     matching = Matching([], found, order=carried)
+    orders = [axes.SAME, carried]
+    for left, right, _ in groups:
+        said = axes.order_of(calls["torch"][left[-1]].layer, calls["tf"][right[-1]].layer)
+        orders += [said] if said is not None else []
     used: dict[str, set[int]] = {side: set() for side in SIDES}
     for left, right, _ in groups:
         used["torch"].update(left)
@@ -175,13 +195,25 @@ def match_layers(
             tuple(calls["tf"][j] for j in right),
             parts=parts,
         )
-        match = _ordered(match, carried)
+        match = _ordered(match, carried, orders)
         carried = match.order
         matching.matches.append(match)
     matching.only = {
         side: [c for i, c in enumerate(calls[side]) if i not in used[side]] for side in SIDES
     }
+    matching.doubtful = _doubtful(matching, record)
     return matching
+
+
+def _doubtful(matching: Matching, record: Mapping[str, ModuleRecord]) -> bool:
+    """Outputs are paired by position here: a doubt too many only costs a pass."""
+    from parity.trace import flatten
+
+    made = [[np.shape(a) for _, a in flatten(record[side].output)] for side in SIDES]
+    return any(
+        len(a) >= 3 and len(axes.several(a, b, matching.last_orders)) > 1
+        for a, b in zip(*made, strict=False)
+    )
 
 
 def _groups(
@@ -269,19 +301,29 @@ def _shapes_fit(a: Any, b: Any) -> bool:
     return a is None or b is None or bool(axes.candidates(np.shape(a), np.shape(b)))
 
 
-def _ordered(match: Match, carried: str) -> Match:
+def _ordered(match: Match, carried: str, orders: Sequence[str]) -> Match:
+    """The match with the orders in which its arrays are.
+
+    Args:
+        carried: the order of the match before it.
+        orders: all orders in which layers of the models work.
+    """
     said = axes.order_of(match.torch[-1].layer, match.tf[-1].layer)
     given, made = match.inputs(), match.outputs()
-    before = _order(given[0].torch, given[0].tf, said, carried) if given else carried
+    before = _order(given[0].torch, given[0].tf, said, carried, orders) if given else carried
     onward = axes.SAME if before.startswith(axes.FLAT) and match.weighted else before
-    after = _order(made[0].torch, made[0].tf, said, onward) if made else onward
-    return Match(match.torch, match.tf, after, before, match.parts)
+    after = _order(made[0].torch, made[0].tf, said, onward, orders) if made else onward
+    open_ = tuple(orders) if said is None else ()
+    return Match(match.torch, match.tf, after, before, match.parts, open_)
 
 
-def _order(left: Any, right: Any, said: str | None, carried: str) -> str:
+def _order(left: Any, right: Any, said: str | None, carried: str, orders: Sequence[str]) -> str:
     if left is None or right is None:
         return said or carried
-    return axes.choose(np.shape(left), np.shape(right), said=said, carried=carried)
+    order = axes.choose(np.shape(left), np.shape(right), said=said, carried=carried)
+    return (
+        order if said is not None or np.ndim(right) < 3 else axes.settle(left, right, orders, order)
+    )
 
 
 def _first(arrays: Sequence[np.ndarray]) -> np.ndarray | None:

@@ -264,10 +264,11 @@ def _recorded(
     seed: int,
     *,
     last_order: str = "same",
+    orders: Mapping[str, str] | None = None,
     backward: bool = True,
 ) -> Pair:
     try:
-        return pair.record(seed, last_order=last_order, backward=backward)
+        return pair.record(seed, last_order=last_order, orders=orders, backward=backward)
     except ParityError:
         raise
     except Exception as error:
@@ -338,7 +339,8 @@ def _run(
         late = [module for side, module in pair.modules.items() if side not in known]
         stack.enter_context(modules.unmoved(late))
         subjects = _named(pair)
-        _recorded(pair, subjects, seed, last_order=first.last_order)
+        orders = _settled(pair, first, names, seed) if first.doubtful else {}
+        _recorded(pair, subjects, seed, last_order=first.last_order, orders=orders)
         matching = pair.match(names)
         plan = _plan(matching, pair.modules)
         if keep:
@@ -350,6 +352,19 @@ def _run(
         traces, expect_zero=EXPECT_ZERO, dtype=pair.dtype, subject={"dtype": pair.dtype}
     )
     return Run(pair, matching, plan, traces, report, before)
+
+
+def _settled(
+    pair: Pair, first: Matching, names: Mapping[str, str] | None, seed: int
+) -> dict[str, str]:
+    """In which order each output is, told by a forward pass with equal weights.
+
+    The first pass cannot tell: its weights were not equal yet.
+    """
+    probe = replace(pair, records=dict(pair.records))
+    with modules.unmoved(list(pair.modules.values())):
+        _recorded(probe, _named(pair), seed, last_order=first.last_order, backward=False)
+    return modules.output_orders(probe, probe.match(names))
 
 
 def _named(pair: Pair) -> dict[str, Subject]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,20 +41,28 @@ class Pair:
     late: Collection[str] = ()
     memory: int = 0
 
-    def record(self, seed: int = 0, *, last_order: str = axes.SAME, backward: bool = True) -> Pair:
+    def record(
+        self,
+        seed: int = 0,
+        *,
+        last_order: str = axes.SAME,
+        orders: Mapping[str, str] | None = None,
+        backward: bool = True,
+    ) -> Pair:
         """One forward and backward pass of each side that has none yet, from equal gradients.
 
         Args:
             last_order: how the tf side's outputs are ordered where their shape leaves a choice.
+            orders: the same for single outputs, by their path on the side that runs second.
         """
         for side in SIDES:
             if side in self.records:
                 continue
             weigh = cotangents(seed)
             if side == "tf":
-                weigh = _ordered(weigh, self.records["torch"], last_order)
+                weigh = _ordered(weigh, self.records["torch"], last_order, orders or {})
             elif is_recorded(self.modules["tf"]):
-                weigh = _ordered_back(weigh, self.modules["tf"].record, last_order)
+                weigh = _ordered_back(weigh, self.modules["tf"].record, last_order, orders or {})
             with without_dropout(self.modules[side], side, self.training):
                 self.records[side] = record_pass(
                     self.modules[side],
@@ -94,7 +103,12 @@ def cotangents(seed: int) -> Cotangents:
     return cotangent
 
 
-def _ordered(weigh: Cotangents, record: ModuleRecord, last_order: str) -> Cotangents:
+def _ordered(
+    weigh: Cotangents,
+    record: ModuleRecord,
+    last_order: str,
+    orders: Mapping[str, str] = MappingProxyType({}),
+) -> Cotangents:
     """torch's output weights in the tf side's order of axes."""
     wanted = {path: np.shape(a) for path, a in flatten(record.output)}
     shapes: Iterator[tuple[int, ...]] = iter(list(wanted.values()))
@@ -102,14 +116,20 @@ def _ordered(weigh: Cotangents, record: ModuleRecord, last_order: str) -> Cotang
     def cotangent(path: str, shape: tuple[int, ...]) -> np.ndarray:
         following = next(shapes, shape)
         theirs = wanted.get(path, following) if len(wanted) > 1 else following
-        order = axes.choose(theirs, shape, said=None, carried=last_order)
+        carried = orders.get(path, last_order)
+        order = axes.choose(theirs, shape, said=None, carried=carried)
         moved = axes.to_tf(weigh(path, theirs), order)
         return moved if moved.shape == shape else weigh(path, shape)
 
     return cotangent
 
 
-def _ordered_back(weigh: Cotangents, record: ModuleRecord, last_order: str) -> Cotangents:
+def _ordered_back(
+    weigh: Cotangents,
+    record: ModuleRecord,
+    last_order: str,
+    orders: Mapping[str, str] = MappingProxyType({}),
+) -> Cotangents:
     """The output weights of a tf side that was recorded alone, in torch's order of axes."""
     given = {path: np.shape(a) for path, a in flatten(record.output)}
     shapes: Iterator[tuple[int, ...]] = iter(list(given.values()))
@@ -117,7 +137,8 @@ def _ordered_back(weigh: Cotangents, record: ModuleRecord, last_order: str) -> C
     def cotangent(path: str, shape: tuple[int, ...]) -> np.ndarray:
         following = next(shapes, shape)
         theirs = given.get(path, following) if len(given) > 1 else following
-        order = axes.choose(shape, theirs, said=None, carried=last_order)
+        carried = orders.get(path, last_order)
+        order = axes.choose(shape, theirs, said=None, carried=carried)
         moved = axes.to_torch(weigh(path, theirs), order)
         return moved if moved.shape == shape else weigh(path, shape)
 
@@ -178,13 +199,14 @@ def traces(pair: Pair, matching: Matching, plan: Plan) -> dict[str, Trace]:
         for value in match.outputs():
             add(out, _entry("forward", match, "output", value.name), value, match.order)
     for name, left, right in model_outputs(pair):
-        _add(out, f"output/{name}", left, right, matching.last_order)
+        _add(out, f"output/{name}", left, right, matching.output_order(left, right))
     if gradients_mean_something(pair):
         for match in reversed(matching.matches):
             for value in match.gradients():
                 a, b = _filled(value.torch, value.tf)
                 if a is not None:
-                    _add(out, _entry("grad_output", match, "", value.name), a, b, match.order)
+                    order = value.order(match.order)
+                    _add(out, _entry("grad_output", match, "", value.name), a, b, order)
         _gradients(out, pair, matching, plan)
     for moved in plan.moved if pair.training else ():
         if not moved.torch.trainable and f"state/{moved.name}" not in out["torch"]:
@@ -200,6 +222,16 @@ def gradients_mean_something(pair: Pair) -> bool:
         for _, a in flatten(pair.records[side].output)
         if np.asarray(a).dtype.kind == "f"
     )
+
+
+def output_orders(pair: Pair, matching: Matching) -> dict[str, str]:
+    """How each output of the tf side is ordered, by its path on the side that runs second."""
+    side = "torch" if is_recorded(pair.modules["tf"]) else "tf"
+    paths = [path for path, _ in flatten(pair.records[side].output)]
+    found = {name: matching.output_order(left, right) for name, left, right in model_outputs(pair)}
+    if set(paths) == set(found):
+        return found
+    return dict(zip(paths, found.values(), strict=False))
 
 
 def _entry(head: str, match: Match, what: str, name: str) -> str:
@@ -271,7 +303,7 @@ def _by_handle(pair: Pair, side: str) -> dict[Any, Any]:
 
 def add(out: Mapping[str, Trace], name: str, value: Any, order: str) -> None:
     """One value of both sides, in torch's order of axes."""
-    _add(out, name, value.torch, value.tf, order)
+    _add(out, name, value.torch, value.tf, value.order(order))
 
 
 def _add(out: Mapping[str, Trace], name: str, left: Any, right: Any, order: str) -> None:
@@ -337,7 +369,7 @@ def torch_inputs(match: Match) -> list[np.ndarray]:
     for value in match.inputs():
         if value.index is None or value.torch is None:
             continue
-        moved = axes.to_tf(np.asarray(value.torch), match.input_order)
+        moved = axes.to_tf(np.asarray(value.torch), value.order(match.input_order))
         if value.index == 0 and values.reads_backwards(match.tf[0]):
             moved = np.ascontiguousarray(moved[:, ::-1])
         given[value.index] = moved.astype(given[value.index].dtype)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from parity.backends.base import LayerCall
+from parity.debug import axes
 
 RECURRENT = ("lstm", "gru", "rnn")
 
@@ -26,12 +27,18 @@ class Value:
         name: empty for the main one.
         torch, tf: the arrays; None where a side has none.
         index: which tensor of the tf call it is; None where it is made of several.
+        state: a state [B, H]: both sides keep the batch first, in whatever order the layer works.
     """
 
     name: str
     torch: Any
     tf: Any
     index: int | None
+    state: bool = False
+
+    def order(self, order: str) -> str:
+        """The tensor's order of axes in a layer that works in this one."""
+        return axes.SAME if self.state else order
 
 
 def flat(tree: Any) -> list[Any]:
@@ -101,7 +108,8 @@ def _recurrent(
     sequence, states = left[0], left[1:]  # states: h or h, c, each [layers * directions, B, H]
     last = getattr(other, "forward_layer", other)
     whole = sequence if last.return_sequences else _final(states, directions)
-    found = [Value("", _merged(whole, other, directions), right[0], 0)]
+    main = _merged(whole, other, directions)
+    found = [Value("", main, right[0], 0, state=not last.return_sequences)]
     names = ("h", "c")[: len(states)]
     index = 1
     for direction in range(directions):
@@ -111,7 +119,7 @@ def _recurrent(
             state = states[position]
             place = state.shape[0] - directions + direction
             label = name if directions == 1 else f"{name}/{('forward', 'backward')[direction]}"
-            found.append(Value(label, state[place], right[index], index))
+            found.append(Value(label, state[place], right[index], index, state=True))
             index += 1
     return found
 
@@ -180,5 +188,6 @@ def _initial_states(torch: LayerCall, tf: LayerCall) -> list[Value]:
         return []
     rows = [state[i] for i in range(len(given[0])) for state in given]
     return [
-        Value(f"state/{i}", a, b, i + 1) for i, (a, b) in enumerate(zip(rows, own, strict=True))
+        Value(f"state/{i}", a, b, i + 1, state=True)
+        for i, (a, b) in enumerate(zip(rows, own, strict=True))
     ]

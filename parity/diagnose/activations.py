@@ -110,10 +110,11 @@ def candidates(x: np.ndarray, y: np.ndarray) -> Iterator[Named]:
     for axis in range(x.ndim):
         over = f"over axis {axis}" if axis else "over the batch"
         yield Named(f"L2 normalisation {over}", "normalisation", _to_unit_length(axis))
+    yield Named("L2 normalisation over everything", "normalisation", _to_unit_length(None))
     yield from _fitted(x, y)
 
 
-def _to_unit_length(axis: int) -> Function:
+def _to_unit_length(axis: int | None) -> Function:
     """Divided by the norm, which both frameworks keep from being zero."""
     return lambda x: x / np.maximum(np.sqrt(np.sum(x * x, axis=axis, keepdims=True)), 1e-12)
 

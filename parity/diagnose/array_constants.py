@@ -12,6 +12,7 @@ from parity.diagnose.bench import Bench
 from parity.diagnose.class_weights import said_row, torch_arrays
 from parity.diagnose.hypotheses import Change, Hypothesis
 from parity.diagnose.suspects import calls
+from parity.tolerance import SAME_ARRAY
 
 _MOST = 4
 _LARGEST = 64
@@ -47,10 +48,10 @@ def _operands(
         if array.size != row.size or any(g.shape == array.shape for g in given):
             continue
         held = array.reshape(-1).astype(np.float64)
-        if np.allclose(held, row, rtol=1e-6, atol=0):
+        if np.allclose(held, row, **SAME_ARRAY):
             continue
         facts = {"was": said_row(held), "wanted": said_row(row)}
-        if np.allclose(held[::-1], row, rtol=1e-6, atol=0):
+        if np.allclose(held[::-1], row, **SAME_ARRAY):
             facts["was"] += ", which are torch's backwards"
         change = edits.operand(index, _in_place(index, row))
         yield Hypothesis("constant", Change((edits.at(site, change),)), facts, site, 0.8)

@@ -92,6 +92,8 @@ def _solved(bench: Bench, place: _Place, target: _Target) -> Iterator[Hypothesis
     if r0 is None or any(c is None or c.shape != r0.shape for c in columns):
         return
     moved = np.stack([c - r0 for c in columns if c is not None], 1)
+    if not moved.all(axis=1).any() and not _reduces(bench):
+        return  # zeros where the target is zero, as a mask makes them: one factor of all the rest
     found = _least(moved, r0)
     if found is None:
         return
@@ -101,6 +103,10 @@ def _solved(bench: Bench, place: _Place, target: _Target) -> Iterator[Hypothesis
     facts = {"target": target.name, "ones": ones, "zeros": zeros}
     change = _weighted(place, target, lambda y: y * ones + (1 - y) * zeros)
     yield Hypothesis("class-weight", change, facts, place.site, 0.95, values_only=True)
+
+
+def _reduces(bench: Bench) -> bool:
+    return any(site.op in ("Mean", "Sum") for site in bench.sites)
 
 
 def _least(moved: np.ndarray, r0: np.ndarray) -> tuple[float, float] | None:

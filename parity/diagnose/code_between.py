@@ -173,10 +173,7 @@ def _tf_function(fault: Fault, run: Any) -> Any:
             left = [np.asarray(a) for _, a in flatten(run.pair.records["torch"].output)]
             right = [np.asarray(a) for _, a in flatten(forced.output)]
             return {
-                str(i): axes.to_torch(
-                    b,
-                    axes.choose(a.shape, b.shape, said=None, carried=run.matching.last_order),
-                )
+                str(i): axes.to_torch(b, run.matching.output_order(a, b))
                 for i, (a, b) in enumerate(zip(left, right, strict=False))
             }
         given = forced.inputs[fault.match.tf[0].path]

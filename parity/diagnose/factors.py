@@ -179,6 +179,7 @@ def factors(bench: Bench) -> Iterator[Hypothesis]:
 
 
 def scaled(site: Site, factor: float) -> Any:
+    """The edit that multiplies what a place makes."""
     from parity.backends import tf_edits as edits
 
     def scale(value: Any) -> Any:

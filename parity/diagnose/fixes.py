@@ -16,6 +16,7 @@ FIXES: Mapping[str, Say] = {
     "stop-gradient-missing": lambda f, e: (
         f"tf.stop_gradient({f.get('input', e.strip('`'))})" if "input" in f or "`" in e else ""
     ),
+    "loss-kind": lambda f, e: f.get("keras", ""),
     "silent-broadcast": lambda f, e: "tf.squeeze(..., -1)",
     "reduction-axis": lambda f, e: f"axis={_axis(f['wanted'])}" if "wanted" in f else "",
     "kink-gradient": lambda f, e: "tf.nn.relu" if f.get("wanted") == "relu" else "",

@@ -76,7 +76,10 @@ def explain_modules(
         unexplained = []
     crossed = _called_in_another_order(run, places)
     if crossed and not report.passed:
-        causes = [*worded(places.real[0].place if places.real else "", 0.0, crossed, run), *causes]
+        said = worded(places.real[0].place if places.real else "", 0.0, crossed, run)
+        # no order but the one written was run: there is no error that it leaves
+        told = [{k: v for k, v in c.items() if k not in ("before", "after")} for c in said]
+        causes = [*told, *causes]
     subject = {**report.subject, "unexplained": unexplained}
     causes = merged(causes)
     if causes and causes[0]["cause"] == "layer-order":

@@ -251,7 +251,8 @@ def smooth_l1(bench: Bench) -> Iterator[Hypothesis]:
         plain = f"a Huber loss with delta {d:g}"
         wanted, was = (divided, plain) if smooth else (plain, divided)
         factor = 1 / d if smooth else d
-        facts = {"was": was, "wanted": wanted}
+        call = f"keras.losses.Huber(delta={d:g})" + (f" divided by {d:g}" if smooth else "")
+        facts = {"was": was, "wanted": wanted, "keras": call}
         for site in bench.sites:
             if bench.sites[site][0].array.dtype.kind != "f" or site.op in _SILENT:
                 continue

@@ -283,6 +283,7 @@ def explanations(
 
 
 def facts_of(part: Part, torch: Training, tf: Training) -> Mapping[str, Any]:
+    """What is said of a setting: both values, and of a schedule the rates of the steps."""
     series: dict[str, Any] = {}
     if part.cause == "rate-schedule":
         series = rates.facts(tf.optimizer, torch.rates, tf.rates)

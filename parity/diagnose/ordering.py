@@ -57,6 +57,7 @@ def later_values(bench: Bench) -> Iterator[Hypothesis]:
 
     forward = [c for c in bench.calls if not c.backward]
     updated = any(c.op.startswith(("Assign", "Resource")) for c in forward)
+    returned = [a for name, a in bench.tf.items() if not name.startswith("grad/")]
     for place, call in enumerate(forward):
         for index, operand in enumerate(call.inputs[:3]):
             shape = getattr(operand, "shape", None)
@@ -74,9 +75,21 @@ def later_values(bench: Bench) -> Iterator[Hypothesis]:
                 change = edits.at(call.site, edits.operand(index, value))
                 facts: dict[str, Any] = {"when": "after", "source": later.site.source}
                 cause = "update-order"
-                if not updated:  # nothing has a before and after: it is another value
+                if not updated and not _is_one_of(later.output, returned):
+                    # nothing has a before and after: it is another value
                     cause, facts = "other-operand", {"wanted": f"`{later.site.source}`"}
                 yield Hypothesis(cause, Change((change,), rehearsed=True), facts, call.site, 1.1)
+
+
+def _is_one_of(value: Any, arrays: Sequence[np.ndarray]) -> bool:
+    """Whether code without variables returns this value: it is the new one of something."""
+    from parity.backends import tf_edits as edits
+
+    array = edits.array(value)
+    return array is not None and any(
+        a.shape == array.shape and np.array_equal(a, array, equal_nan=a.dtype.kind == "f")
+        for a in arrays
+    )
 
 
 def _operand(site: Site, index: int, held: Mapping[int, Any], offset: int) -> Change:

@@ -29,6 +29,12 @@ def general_text(facts: Facts, expr: str) -> str:
     return f"at {expr}" if expr.startswith("`") else ""
 
 
+def _line(facts: Facts) -> str:
+    """Where torch computes it; a value that is known without its code has no line."""
+    line = str(facts["torch_line"])
+    return f" ({line})" if line.strip(": ") else ""
+
+
 def _mask(facts: Facts, expr: str) -> str:
     if facts["form"] == "softmax":
         return (
@@ -80,14 +86,14 @@ SENTENCES: Mapping[str, Say] = {
         else general_text(f, e)
     ),
     "missing-term": lambda f, e: (
-        f"torch has {e} {f['sign']} `{f['term']}` there ({f['torch_line']})"
+        f"torch has {e} {f['sign']} `{f['term']}` there{_line(f)}"
         if "term" in f
-        else f"torch has {e} {f['form']} {_times(f)}`{f['other']}` there ({f['torch_line']})"
+        else f"torch has {e} {f['form']} {_times(f)}`{f['other']}` there{_line(f)}"
     ),
     "missing-factor": lambda f, e: (
-        f"torch has {e} times `{f['factor_of']}` there ({f['torch_line']})"
+        f"torch has {e} times `{f['factor_of']}` there{_line(f)}"
         if "factor_of" in f
-        else f"torch has {e} {f['form']} `{f['other']}` there ({f['torch_line']})"
+        else f"torch has {e} {f['form']} `{f['other']}` there{_line(f)}"
     ),
     "other-computation": lambda f, e: (
         f"with torch's `{f['torch_line']}` in the place of {e} everything agrees"

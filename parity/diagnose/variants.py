@@ -45,7 +45,8 @@ class Bench:
         for value in values.outputs(self.match.torch[-1], call):
             if value.torch is None or value.tf is None:
                 continue
-            ours, wanted = axes.to_torch(value.tf, self.match.order), np.asarray(value.torch)
+            ours = axes.to_torch(value.tf, value.order(self.match.order))
+            wanted = np.asarray(value.torch)
             if ours.ndim == wanted.ndim == 3 and 0 < ours.shape[2] < wanted.shape[2]:
                 wanted = wanted[..., : ours.shape[2]]  # torch's code drops the tail itself
             worst = max(worst, distance(wanted, ours))

@@ -83,8 +83,8 @@ def text_of(cause: str, facts: Facts, site: Site | None = None) -> str:
     if "name" in facts and "was" in facts:
         return f"{head}: {_constant_text(facts, expr)}"
     if "source" in facts and "torch" in facts:
-        return (f"{head}: from {facts['source']} torch makes {facts['entry']!r} as "
-                f"{facts['torch']}, the tf side as {facts['tf']}")  # fmt: skip
+        return (f"{head}: from {facts['source']} torch makes {facts['entry']!r} "
+                f"{_as(facts['torch'])}, the tf side {_as(facts['tf'])}")  # fmt: skip
     if "of" in facts and "wanted" in facts:
         return f"{head}: {expr} is {facts['was']}; torch's is {facts['wanted']}"
     if "factor" in facts:
@@ -96,6 +96,10 @@ def text_of(cause: str, facts: Facts, site: Site | None = None) -> str:
     except KeyError:  # a cause found in a new way, for which there is no sentence yet
         said = f"a change at {expr} makes the sides agree"
     return f"{head}: {said}" if said else head
+
+
+def _as(made: Any) -> str:
+    return str(made) if str(made).startswith("as ") else f"as {made}"
 
 
 def fix_of(cause: str, facts: Facts, site: Site | None = None) -> str:

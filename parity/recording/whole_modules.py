@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from parity.checks import Cotangents
 from parity.debug import modules
 from parity.debug import wide as float64
 from parity.debug.inputs import bind
-from parity.debug.module_check import _copy, _first_record, _plan
+from parity.debug.module_check import _copy, _first_record, _plan, _settled
 from parity.debug.precision import Twin, keras_twin, torch_twin
 from parity.debug.subjects import Subject, describe
 from parity.errors import InvalidInput, ParityError
@@ -70,6 +71,8 @@ def _like(
     matching = first.match(None)
     plan = _plan(matching, first.modules)
     _copy(plan, first.modules)
+    bare = replace(first, records={})
+    orders = _settled(bare, matching, None, options["seed"]) if matching.doubtful else {}
     twins = float64.twins(subjects, first.inputs)
     wide = {name: twin.module for name, twin in twins.items()}
     if None not in wide.values():
@@ -81,7 +84,7 @@ def _like(
         subjects[side],
         list(first.inputs[side]),
         wide[side],
-        turn(weigh, theirs, matching.last_order),
+        turn(weigh, theirs, matching.last_order, orders),
     )
 
 

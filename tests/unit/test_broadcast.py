@@ -73,6 +73,11 @@ def test_grown_only_where_ranks_differ_and_both_are_outgrown(
         ("tf", keras.ops.subtract),
         ("tf", traced),
         ("tf", lambda a, b: keras.ops.mean(keras.ops.square(b - a))),
+        ("tf", lambda a, b: tf.raw_ops.Sub(x=a, y=b)),
+        ("tf", lambda a, b: tf.Variable(a) * b),
+        ("tf", lambda a, b: np.full(B, 0.5) - b),
+        ("tf", lambda a, b: tf.subtract([0.5] * B, b)),
+        ("tf", lambda a, b: keras.ops.where(b > 0.0, a, 0.0)),
     ],
 )
 def test_vector_against_column_is_seen(framework: str, function: Callable[..., Any]) -> None:
@@ -97,12 +102,19 @@ def test_vector_against_column_is_seen(framework: str, function: Callable[..., A
         ("tf", lambda a, b: a @ b, ((T, B, 1), (1, B))),
         ("tf", lambda a: tf.broadcast_to(a, (B, B)), ((B, 1),)),
         ("tf", lambda a: a - 2.0, ((B, 1),)),
+        ("tf", lambda a: tf.sequence_mask(tf.cast(a, tf.int32), T), ((B,),)),
+        ("tf", lambda a: tf.sequence_mask(tf.cast(a, tf.int32), B), ((B,),)),
     ],
 )
 def test_ordinary_operations_are_not(
     framework: str, function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]
 ) -> None:
     assert watch(framework, function, *shapes) == []
+
+
+def test_a_loss_that_combines_the_users_tensors_is_the_users() -> None:
+    (event, *_) = watch("tf", keras.losses.mean_squared_error, (T, B, 1), (B,))
+    assert event.result == (T, B, B)
 
 
 @pytest.mark.parametrize("framework", ["torch", "tf"])

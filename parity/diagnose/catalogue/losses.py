@@ -162,7 +162,8 @@ ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "loss",
         "Another loss of the same kind: squared, absolute, Huber, log cosh",
         "small errors agree up to a factor, large ones weigh more or less",
-        "use the same loss: torch's smooth_l1_loss is keras.losses.Huber(delta=1.0)",
+        "use the same loss: torch's smooth_l1_loss(beta=b) is keras.losses.Huber(delta=b) divided "
+        "by b",
     ),
     (
         "other-operation",

@@ -384,3 +384,34 @@ def test_what_cannot_be_explained_is_still_placed() -> None:
     )
     assert report.subject["place"] == "two/input"
     assert report.causes or "no cause was found at two/input" in str(report)
+
+
+class Ordered(nn.Module):
+    """A residual block that normalises first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.branch = nn.LayerNorm(6), nn.Linear(6, 6)
+
+    def forward(self, a: torch.Tensor) -> torch.Tensor:
+        return a + torch.relu(self.branch(self.norm(a)))
+
+
+class KerasOrdered(keras.Model):
+    """The same layers; it normalises last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.branch = L.LayerNormalization(epsilon=1e-5), L.Dense(6, activation="relu")
+
+    def call(self, a: tf.Tensor) -> tf.Tensor:
+        return self.norm(a + self.branch(a))
+
+
+def test_an_order_of_calls_that_was_not_run_claims_no_error() -> None:
+    report = check(Ordered(), KerasOrdered, x(5, 6))
+    cause = report.causes[0]
+    assert cause["cause"] == "call-order"
+    assert "before" not in cause
+    assert "after" not in cause
+    assert "(error 0 -> 0)" not in str(report)

@@ -52,3 +52,15 @@ def test_where_nothing_fits_the_report_says_so() -> None:
     )
     assert not report.causes
     assert "no known cause removes this difference" in render(report)
+
+
+def test_a_huber_loss_for_smooth_l1_is_told_to_be_divided_by_beta() -> None:
+    keras = pytest.importorskip("keras")
+    report = parity.check(
+        lambda q, target: F.smooth_l1_loss(q, target, beta=0.4),
+        lambda q, target: keras.losses.huber(target, q, delta=0.4),
+        BATCH,
+    )
+    cause = report.causes[0]
+    assert cause["cause"] == "loss-kind"
+    assert cause["fix"].startswith("keras.losses.Huber(delta=0.4) divided by 0.4")

@@ -14,7 +14,7 @@ SUBJECT = "function"
 TITLE = "An initial range computed from the number of outputs"
 SYMPTOM = "Wide layers start too small, narrow ones too large"
 WHY = "The kernel was transposed to [in, out], but the fan is still read from axis 1"
-CAUSE = "operation-order|constant-factor|axis-order"
+CAUSE = "operation-order|constant-factor|constant|axis-order"
 FIX = "math.sqrt(6.0 / kernel.shape[0])"
 PLACE = "output"
 
@@ -35,4 +35,4 @@ def tf_fixed(uniform: tf.Tensor) -> tf.Tensor:
 
 
 def inputs(seed: int) -> dict[str, np.ndarray]:
-    return {"uniform": np.random.default_rng(seed).uniform(size=(9, 4)).astype(np.float32)}
+    return {"uniform": np.random.default_rng(seed).uniform(size=(9, 5)).astype(np.float32)}
