@@ -30,10 +30,10 @@ MUTANTS = (
     ),
     Mutant(
         id="stale-overwrite",
-        find="            self._apply(gradients)",
+        find="            self.shared.apply(gradients)",
         replace="            for name, variable in self.shared.parameters[GROUP].items():\n"
         "                variable.assign(self.workers[number].parameters[GROUP][name])\n"
-        "            self._apply(gradients)",
+        "            self.shared.apply(gradients)",
         caught_by="chain.push",
         because="the worker writes back whole parameters: its stale ones and its own step",
         case="cart-pole",
@@ -55,11 +55,11 @@ MUTANTS = (
     ),
     Mutant(
         id="statistics-of-each-worker",
-        find="            self._apply(gradients)",
+        find="            self.shared.apply(gradients)",
         replace="            shared = self.shared.optimizers[GROUP]\n"
         "            own = self.workers[number].optimizers[GROUP]\n"
         "            shared.load_slots(own.slots())\n"
-        "            self._apply(gradients)\n"
+        "            self.shared.apply(gradients)\n"
         "            own.load_slots(shared.slots())",
         caught_by="composed.update",
         because="each worker has its own running averages of squared gradients",
@@ -118,9 +118,9 @@ MUTANTS = (
     ),
     Mutant(
         id="mean-over-workers",
-        find="            self._apply(gradients)",
+        find="            self.shared.apply(gradients)",
         replace="            share = {n: g / len(self.workers) for n, g in gradients.items()}\n"
-        "            self._apply(share)",
+        "            self.shared.apply(share)",
         caught_by="chain.push",
         because="the gradients of one worker are taken for a sum over all",
         case="adam",

@@ -43,7 +43,8 @@ class A3C:
         self.lock: Any = threading.Lock()
         self.events: list[tuple[int, int]] = []
         self._chains = [self._chain(worker) for worker in self.workers]
-        self._apply = self.shared.compiled(self.shared.apply)
+        # for all who call it, also while another thread stands around it
+        self.shared.apply = self.shared.compiled(self.shared.apply)  # type: ignore[method-assign]
         # XLA would win nothing from copies
         graph: Callable[..., Any] = _same if variant == "eager" else Graphs
         self._pulls = [graph(functools.partial(self._copy, worker)) for worker in self.workers]
@@ -86,7 +87,7 @@ class A3C:
         with self.lock:
             self.events.append((number, PUSH))
             self.shared.step += 1
-            self._apply(gradients)
+            self.shared.apply(gradients)
 
     def update(self, batch: Mapping[str, tf.Tensor], draws: Mapping[str, tf.Tensor]) -> Tensors:
         self.workers[0].require_batch(batch, draws)
