@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 pytest_plugins = ("pytester",)
@@ -57,6 +59,27 @@ def pytest_configure(config: pytest.Config) -> None:
     asked = [config.getoption("markexpr") or "", *map(str, config.invocation_params.args)]
     if not any("gpu" in text for text in asked) or config.getoption("--parity-device") == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`pytest -m parity` looks where its checks are: the other folders have ten thousand tests.
+
+    To collect those, only to leave them out, takes 11 s.
+    """
+    if config.getoption("markexpr") != "parity" or collection_path.name == "parity":
+        return None
+    elsewhere = collection_path.parent == config.rootpath / "tests" and collection_path.is_dir()
+    return elsewhere or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A check in another folder would never run: :func:`pytest_ignore_collect`."""
+    folder = config.rootpath / "tests" / "parity"
+    for item in items:
+        if item.get_closest_marker("parity") and folder not in item.path.parents:
+            import pytest
+
+            raise pytest.UsageError(f"{item.nodeid}: marked parity, so it belongs to tests/parity")
 
 
 if find_spec("hypothesis") is not None:

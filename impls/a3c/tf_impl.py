@@ -22,7 +22,7 @@ from impls.a3c.config import (
     require_worker,
 )
 from impls.learner.config import require_state
-from impls.learner.graphs_tf import Graphs
+from impls.learner.graphs_tf import graphs_if
 from parity.random import Stream
 
 Tensors = dict[str, tf.Tensor]
@@ -46,7 +46,7 @@ class A3C:
         # for all who call it, also while another thread stands around it
         self.shared.apply = self.shared.compiled(self.shared.apply)  # type: ignore[method-assign]
         # XLA would win nothing from copies
-        graph: Callable[..., Any] = _same if variant == "eager" else Graphs
+        graph = graphs_if(variant != "eager")
         self._pulls = [graph(functools.partial(self._copy, worker)) for worker in self.workers]
         for worker in self.workers:
             worker._layouts = {**worker._layouts, "draws": EVENT_LAYOUT}
@@ -156,10 +156,6 @@ class A3C:
             return loss, gradients
 
         return worker.compiled(run)
-
-
-def _same(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function
 
 
 def make_learner(

@@ -143,6 +143,15 @@ class Graphs:
         return self._traced[form]
 
 
+def graphs_if(wanted: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What turns functions into graphs, or leaves them as they are."""
+    return Graphs if wanted else _same
+
+
+def _same(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
 def _direct(function: Any, flat: list[tf.Tensor]) -> Callable[[list[tf.Tensor]], Any]:
     """The graph for tensors like these, called without looking at each of them again."""
     graph = function.get_concrete_function(*flat)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import FunctionType, MethodType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +16,7 @@ from impls.learner.config import (
     require_state,
     require_variant,
 )
+from impls.learner.graphs_torch import Graphs
 from impls.networks import torch_impl as networks
 from impls.optimizers import torch_impl as optimizers
 from impls.optimizers.config import AdamConfig, RMSpropConfig
@@ -137,19 +134,7 @@ class Learner:
         """The function as this learner's variant runs it; one graph, or an error."""
         if self.variant == "eager":
             return function
-        run = torch.compile(
-            _with_own_code(function),
-            fullgraph=True,
-            dynamic=False,
-            backend=self._inductor,
-            options={"guard_filter_fn": _about_the_call(function)},
-        )
-
-        def call(*arguments: Any) -> Any:
-            with _dynamo_settings():
-                return run(*arguments)
-
-        return call
+        return Graphs(function, self._inductor)
 
     def _inductor(self, graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., Any]:
         """Inductor, counting what it compiles."""
@@ -165,54 +150,6 @@ def _optimizer(
     if isinstance(config, AdamConfig):
         return optimizers.Adam(config, parameters)
     return optimizers.RMSprop(config, parameters)
-
-
-def _with_own_code(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with a code object of its own, to which Dynamo binds what it compiles.
-
-    Learners of one class share their code: one would find the graphs of the other.
-    """
-    method = getattr(function, "__func__", function)
-    own = FunctionType(
-        method.__code__.replace(),
-        method.__globals__,
-        method.__name__,
-        method.__defaults__,
-        method.__closure__,
-    )
-    own.__kwdefaults__ = method.__kwdefaults__
-    return own if method is function else MethodType(own, function.__self__)  # type: ignore[attr-defined]
-
-
-def _about_the_call(function: Callable[..., Any]) -> Callable[[Sequence[Any]], list[bool]]:
-    """Which of Dynamo's guards are asked in each call: of the arguments and of torch's modes.
-
-    Not those of the learner itself and of the modules that it is written with: a learner keeps its
-    networks, tensors and configuration as long as it lives, and what changes in it is written into
-    its tensors. For TD3 these are 560 of 590 guards, and took 0.34 ms of each call.
-    """
-    arguments = {*inspect.signature(function).parameters, ""}  # a mode's guard has no name
-
-    def asked(guards: Sequence[Any]) -> list[bool]:
-        return [not g.is_global and re.split(r"\W", g.name)[0] in arguments for g in guards]
-
-    return asked
-
-
-@contextmanager
-def _dynamo_settings() -> Iterator[None]:
-    """Dynamo's settings for the length of a call; its own ``patch`` takes as long as an update.
-
-    trace_autograd_ops: ``autograd.grad`` inside of the graph, so that a whole step is one graph.
-    recompile_limit: learners of several sizes share their code, and each compiles it for itself.
-    """
-    config = torch._dynamo.config
-    before = config.trace_autograd_ops, config.recompile_limit
-    config.trace_autograd_ops, config.recompile_limit = True, 64
-    try:
-        yield
-    finally:
-        config.trace_autograd_ops, config.recompile_limit = before
 
 
 def _under(prefix: str, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

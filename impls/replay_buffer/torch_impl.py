@@ -52,6 +52,18 @@ class ReplayBuffer:
         slots = self._slots(indices)
         return {name: values.index_select(0, slots) for name, values in self._storage.items()}
 
+    def require_filled(self, slots: torch.Tensor) -> None:
+        """Refuse slots of which one holds nothing: a compiled function that samples does not look.
+
+        Args:
+            slots: int64 or int32, [N].
+
+        Raises:
+            EmptyBufferError: no slot holds anything.
+            IndexError: one of these does not.
+        """
+        _require_filled(slots, int(self._size))
+
     def state(self) -> dict[str, Any]:
         """A copy of everything."""
         fields = {name: values.clone() for name, values in self._storage.items()}
@@ -76,7 +88,7 @@ class ReplayBuffer:
         if slots.dtype not in (torch.int32, torch.int64):
             raise DtypeError(f"indices is {_name(slots)}, must be int64 or int32")
         if not torch.compiler.is_compiling():
-            _require_filled(slots, int(self._size))
+            self.require_filled(slots)
         return slots
 
     def _write(self, rows: Mapping[str, torch.Tensor]) -> torch.Tensor:

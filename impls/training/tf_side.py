@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from impls.exploration import tf_impl as exploration_
-from impls.learner.graphs_tf import Graphs, Source
+from impls.learner.graphs_tf import Graphs, Source, graphs_if
 from impls.replay_buffer import tf_impl as replay_buffer
 from impls.replay_buffer.config import ReplayBufferConfig
 from impls.training.sides import Arrays, Buffer
@@ -82,7 +82,7 @@ class _Buffer(Buffer):
         self._sources: dict[tuple[int, bool], Source] = {}
         self._buffer = replay_buffer.ReplayBuffer(config, dtype=dtype)
         self._layout = config.layout(dtype)
-        graph: Callable[..., Any] = Graphs if compiled else _same
+        graph = graphs_if(compiled)
         self._store, self._read = graph(self._stored), graph(self._buffer.sample)
         self._store_and_read = graph(self._stored_and_read)
 
@@ -145,10 +145,6 @@ class _Buffer(Buffer):
     def _stored_and_read(self, packed: tf.Tensor, indices: tf.Tensor) -> dict[str, tf.Tensor]:
         self._stored(packed)
         return self._buffer.sample(indices)
-
-
-def _same(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function
 
 
 def make(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from impls.exploration import torch_impl as exploration_
+from impls.learner.graphs_torch import Source
 from impls.replay_buffer import torch_impl as replay_buffer
 from impls.replay_buffer.config import ReplayBufferConfig
 from impls.training.sides import Arrays, Buffer
@@ -47,7 +48,7 @@ class TorchSide:
         return made
 
     def buffer(self, config: ReplayBufferConfig) -> Buffer:
-        return _Buffer(replay_buffer.ReplayBuffer(config, dtype=self.dtype), self.tensors)
+        return _Buffer(config, self.dtype, self.tensors, self.learner.variant != "eager")
 
     def _noisy(self, observation: Tensor, noise: Tensor) -> Tensor:
         """A deterministic policy's action with Gaussian noise, within bounds."""
@@ -65,9 +66,42 @@ class TorchSide:
 
 
 class _Buffer(Buffer):
-    def __init__(self, buffer: replay_buffer.ReplayBuffer, tensors: Callable[..., Any]) -> None:
+    """The replay buffer.
+
+    Args:
+        tensors: turns arrays into tensors.
+        whole: the update is a graph, and what it is to learn from can be gathered in it.
+    """
+
+    def __init__(
+        self, config: ReplayBufferConfig, dtype: str, tensors: Callable[..., Any], whole: bool
+    ) -> None:
         super().__init__()
-        self._buffer, self._tensors = buffer, tensors
+        self._tensors, self._whole = tensors, whole
+        self._sources: dict[int, Source] = {}
+        self._buffer = replay_buffer.ReplayBuffer(config, dtype=dtype)
+        self._layout = config.layout(dtype)
+
+    def later(self, indices: np.ndarray) -> dict[str, Any]:
+        if not self._whole:
+            return self.sample(indices)
+        rows = self._taken()
+        if rows is not None:
+            self._add(rows)
+        slots = torch.from_numpy(indices)
+        self._buffer.require_filled(slots)
+        return dict(self._source(len(indices))(slots))
+
+    def _source(self, count: int) -> Source:
+        """What samples so many rows."""
+        source = self._sources.get(count)
+        if source is None:
+            layout = {
+                name: ((count, *shape), getattr(torch, kind))
+                for name, (shape, kind) in self._layout.items()
+            }
+            source = self._sources[count] = Source(self._buffer.sample, layout)
+        return source
 
     def _add(self, rows: Arrays) -> None:
         self._buffer.add_batch(self._tensors(rows))

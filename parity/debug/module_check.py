@@ -78,15 +78,15 @@ def _check_modules(
     _refuse_nan(subjects, transfer)
     with _untouched(torch_module, training):
         with modules.unmoved([subjects["tf"].value]):
-            subjects, first = _first_record(subjects, inputs, seed, backward=not training)
+            subjects, first = first_record(subjects, inputs, seed, backward=not training)
         values = first.modules
         _refuse_nothing(first, subjects)
         matching = first.match(names)
-        plan = _plan(matching, values)
+        plan = plan_of(matching, values)
         if all(modules.is_recorded(value) for value in values.values()):
             transfer = "keep"  # neither can be given the other's weights
         if transfer == "copy":
-            _copy(plan, values)
+            copy_weights(plan, values)
         else:
             _settle_flattening(matching, plan)
         keep = transfer == "keep"
@@ -178,7 +178,7 @@ def _untouched(module: Any, training: bool) -> Iterator[None]:
         module.train(mode)
 
 
-def _first_record(
+def first_record(
     subjects: Mapping[str, Subject],
     inputs: Mapping[str, Mapping[str, np.ndarray]],
     seed: int,
@@ -303,11 +303,11 @@ def _half(module: Any) -> str:
     return f"; its weights are {other[0]}: give the module in float32 (.float())" if other else ""
 
 
-def _plan(matching: Matching, values: Mapping[str, Any]) -> Plan:
+def plan_of(matching: Matching, values: Mapping[str, Any]) -> Plan:
     return transfer.plan(matching, values)
 
 
-def _copy(plan: Plan, values: Mapping[str, Any]) -> None:
+def copy_weights(plan: Plan, values: Mapping[str, Any]) -> None:
     transfer.copy(plan, source=wide.source(values))
 
 
@@ -339,10 +339,10 @@ def _run(
         late = [module for side, module in pair.modules.items() if side not in known]
         stack.enter_context(modules.unmoved(late))
         subjects = _named(pair)
-        orders = _settled(pair, first, names, seed) if first.doubtful else {}
+        orders = settled_orders(pair, first, names, seed) if first.doubtful else {}
         _recorded(pair, subjects, seed, last_order=first.last_order, orders=orders)
         matching = pair.match(names)
-        plan = _plan(matching, pair.modules)
+        plan = plan_of(matching, pair.modules)
         if keep:
             _settle_flattening(matching, plan)
         traces = modules.traces(pair, matching, plan)
@@ -354,7 +354,7 @@ def _run(
     return Run(pair, matching, plan, traces, report, before)
 
 
-def _settled(
+def settled_orders(
     pair: Pair, first: Matching, names: Mapping[str, str] | None, seed: int
 ) -> dict[str, str]:
     """In which order each output is, told by a forward pass with equal weights.

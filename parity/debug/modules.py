@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -60,9 +59,11 @@ class Pair:
                 continue
             weigh = cotangents(seed)
             if side == "tf":
-                weigh = _ordered(weigh, self.records["torch"], last_order, orders or {})
+                weigh = weights_in_tf_order(weigh, self.records["torch"], last_order, orders or {})
             elif is_recorded(self.modules["tf"]):
-                weigh = _ordered_back(weigh, self.modules["tf"].record, last_order, orders or {})
+                weigh = weights_in_torch_order(
+                    weigh, self.modules["tf"].record, last_order, orders or {}
+                )
             with without_dropout(self.modules[side], side, self.training):
                 self.records[side] = record_pass(
                     self.modules[side],
@@ -103,44 +104,53 @@ def cotangents(seed: int) -> Cotangents:
     return cotangent
 
 
-def _ordered(
-    weigh: Cotangents,
-    record: ModuleRecord,
-    last_order: str,
-    orders: Mapping[str, str] = MappingProxyType({}),
+def weights_in_tf_order(
+    weigh: Cotangents, record: ModuleRecord, last_order: str, orders: Mapping[str, str]
 ) -> Cotangents:
-    """torch's output weights in the tf side's order of axes."""
-    wanted = {path: np.shape(a) for path, a in flatten(record.output)}
-    shapes: Iterator[tuple[int, ...]] = iter(list(wanted.values()))
+    """torch's output weights in the tf side's order of axes.
 
-    def cotangent(path: str, shape: tuple[int, ...]) -> np.ndarray:
-        following = next(shapes, shape)
-        theirs = wanted.get(path, following) if len(wanted) > 1 else following
-        carried = orders.get(path, last_order)
+    Args:
+        weigh: torch's weights, by path and shape of an output.
+        record: torch's pass.
+        last_order: the order of outputs of which nothing else is known.
+        orders: the order of each output that was told by its values.
+    """
+
+    def moved(theirs: tuple[int, ...], shape: tuple[int, ...], path: str, carried: str) -> Any:
         order = axes.choose(theirs, shape, said=None, carried=carried)
-        moved = axes.to_tf(weigh(path, theirs), order)
-        return moved if moved.shape == shape else weigh(path, shape)
+        return axes.to_tf(weigh(path, theirs), order)
 
-    return cotangent
+    return _reordered(weigh, record, last_order, orders, moved)
 
 
-def _ordered_back(
-    weigh: Cotangents,
-    record: ModuleRecord,
-    last_order: str,
-    orders: Mapping[str, str] = MappingProxyType({}),
+def weights_in_torch_order(
+    weigh: Cotangents, record: ModuleRecord, last_order: str, orders: Mapping[str, str]
 ) -> Cotangents:
     """The output weights of a tf side that was recorded alone, in torch's order of axes."""
-    given = {path: np.shape(a) for path, a in flatten(record.output)}
-    shapes: Iterator[tuple[int, ...]] = iter(list(given.values()))
+
+    def moved(theirs: tuple[int, ...], shape: tuple[int, ...], path: str, carried: str) -> Any:
+        order = axes.choose(shape, theirs, said=None, carried=carried)
+        return axes.to_torch(weigh(path, theirs), order)
+
+    return _reordered(weigh, record, last_order, orders, moved)
+
+
+def _reordered(
+    weigh: Cotangents,
+    record: ModuleRecord,
+    last_order: str,
+    orders: Mapping[str, str],
+    moved: Callable[[tuple[int, ...], tuple[int, ...], str, str], Any],
+) -> Cotangents:
+    """The weights of the recorded side, moved to the other one where the shapes allow it."""
+    recorded = {path: np.shape(a) for path, a in flatten(record.output)}
+    shapes: Iterator[tuple[int, ...]] = iter(list(recorded.values()))
 
     def cotangent(path: str, shape: tuple[int, ...]) -> np.ndarray:
         following = next(shapes, shape)
-        theirs = given.get(path, following) if len(given) > 1 else following
-        carried = orders.get(path, last_order)
-        order = axes.choose(shape, theirs, said=None, carried=carried)
-        moved = axes.to_torch(weigh(path, theirs), order)
-        return moved if moved.shape == shape else weigh(path, shape)
+        theirs = recorded.get(path, following) if len(recorded) > 1 else following
+        found: np.ndarray = moved(theirs, shape, path, orders.get(path, last_order))
+        return found if found.shape == shape else weigh(path, shape)
 
     return cotangent
 

@@ -15,7 +15,7 @@ from parity.checks import Cotangents
 from parity.debug import modules
 from parity.debug import wide as float64
 from parity.debug.inputs import bind
-from parity.debug.module_check import _copy, _first_record, _plan, _settled
+from parity.debug.module_check import copy_weights, first_record, plan_of, settled_orders
 from parity.debug.precision import Twin, keras_twin, torch_twin
 from parity.debug.subjects import Subject, describe
 from parity.errors import InvalidInput, ParityError
@@ -67,19 +67,19 @@ def _like(
     subjects: Mapping[str, Subject] = {name: pair[name] for name in modules.SIDES}
     given = dict.fromkeys(modules.SIDES, arrays)
     with _untouched(subject.value, side, bool(options["training"])):
-        subjects, first = _first_record(subjects, given, options["seed"], backward=False)
+        subjects, first = first_record(subjects, given, options["seed"], backward=False)
     matching = first.match(None)
-    plan = _plan(matching, first.modules)
-    _copy(plan, first.modules)
+    plan = plan_of(matching, first.modules)
+    copy_weights(plan, first.modules)
     bare = replace(first, records={})
-    orders = _settled(bare, matching, None, options["seed"]) if matching.doubtful else {}
+    orders = settled_orders(bare, matching, None, options["seed"]) if matching.doubtful else {}
     twins = float64.twins(subjects, first.inputs)
     wide = {name: twin.module for name, twin in twins.items()}
     if None not in wide.values():
         float64.widen(plan, first.modules, wide, exact=True)
     weigh = modules.cotangents(options["seed"])
     theirs = partner.subject.value.record
-    turn = modules._ordered if side == "tf" else modules._ordered_back
+    turn = modules.weights_in_tf_order if side == "tf" else modules.weights_in_torch_order
     return (
         subjects[side],
         list(first.inputs[side]),
