@@ -42,12 +42,16 @@ class OnPolicyLearner(Learner):
         made = self.forward(observation)
         if self.config.continuous:
             action = made["mean"] + np.exp(made["log_std"]) * draws["noise"]
-            log_prob = self.log_prob(made, action)
-            return {"action": action, "log_prob": log_prob, "clipped_action": self._clipped(action)}
+            return self._acted(made, action, {"clipped_action": self._clipped(action)})
         sums = np.cumsum(np.exp(made["logits"] - made["logits"].max(axis=1, keepdims=True)), axis=1)
         thresholds = draws["uniform"] * sums[:, -1]
         action = np.array([int(np.argmax(s > t)) for s, t in zip(sums, thresholds, strict=True)])
-        return {"action": action, "log_prob": self.log_prob(made, action)}
+        return self._acted(made, action, {})
+
+    def _acted(self, made: Arrays, action: Array, others: Arrays) -> Arrays:
+        kept = "log_prob" in self._layouts["batch"]
+        log_prob = {"log_prob": self.log_prob(made, action)} if kept else {}
+        return {"action": action, **others, **log_prob}
 
     def greedy(self, observation: Array) -> Array:
         made = self.forward(observation)

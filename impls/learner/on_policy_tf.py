@@ -45,11 +45,13 @@ class OnPolicyLearner(Learner):
     def act(self, observation: tf.Tensor, draws: Mapping[str, tf.Tensor]) -> Tensors:
         made = self.network(observation)
         if not self.config.continuous:
-            action = policies.categorical_sample(made["logits"], draws["uniform"])
-            return {"action": action, "log_prob": self.log_prob(made, action)}
-        action = policies.gaussian_sample(made["mean"], made["log_std"], draws["noise"])
-        log_prob = self.log_prob(made, action)
-        return {"action": action, "log_prob": log_prob, "clipped_action": self._clipped(action)}
+            found = {"action": policies.categorical_sample(made["logits"], draws["uniform"])}
+        else:
+            action = policies.gaussian_sample(made["mean"], made["log_std"], draws["noise"])
+            found = {"action": action, "clipped_action": self._clipped(action)}
+        if "log_prob" in self._layouts["batch"]:
+            found["log_prob"] = self.log_prob(made, found["action"])
+        return found
 
     def greedy(self, observation: tf.Tensor) -> tf.Tensor:
         made = self.network(observation)

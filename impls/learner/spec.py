@@ -90,8 +90,8 @@ class OnPolicyLearner(Learner):
 
         Returns:
             ``action``: [B] int64, or [B, act] as drawn: what belongs into the batch; ``log_prob``
-            [B] of it; of a continuous policy ``clipped_action`` [B, act], the same within
-            ``max_action``: what belongs into the environment.
+            [B] of it, where the batch holds that too; of a continuous policy ``clipped_action``
+            [B, act], the same within ``max_action``: what belongs into the environment.
 
         Conventions: the log-probability is that of the action as drawn. Of a clipped one it would
         be another policy's, and the ratio of PPO would not start at 1.
