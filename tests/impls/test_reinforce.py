@@ -99,9 +99,10 @@ def test_rewarded_actions_become_more_probable(side):
     batch, draws = example("reinforce", steps=1, environments=12)
     batch["reward"] = batch["action"].astype(float)
     observation = batch["observation"][0]
-    shares = []
+    reference, shares = make("reinforce", "reference"), []
     for _ in range(20):
         learner.update(batch, draws)
-        made = learner.act(observation, {"uniform": np.full(12, 0.999999)})
-        shares.append(float(np.mean(np.where(made["action"] == 1, made["log_prob"], -9.0))))
+        reference.load_state(learner.state())
+        logits = reference.learner.forward(observation)["logits"]
+        shares.append(float(np.mean(1 / (1 + np.exp(logits[:, 0] - logits[:, 1])))))
     assert shares[-1] > shares[0]
