@@ -254,8 +254,8 @@ def _sized(found: Mapping[str, Any]) -> str:
     width = settings["hidden_sizes"].replace(",", "-")
     if "batch_size" in settings:
         return f"{_name(found)}, {width}, batch {settings['batch_size']}"
-    steps = settings.get("rollout", "500")
-    return f"{_name(found)}, {width}, rollout {steps} x {settings['environments']}"
+    steps, beside = settings.get("rollout", "500"), settings.get("environments", "1")
+    return f"{_name(found)}, {width}, rollout {steps} x {beside}"  # a worker of A3C has one
 
 
 def _name(found: Mapping[str, Any]) -> str:

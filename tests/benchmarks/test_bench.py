@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,18 +67,18 @@ def test_the_page_shows_it(
 ) -> None:
     monkeypatch.setattr(bench_page, "BENCHMARKS", tmp_path)
     monkeypatch.setattr(bench_page, "DOCS", tmp_path)
-    facts = measured["cases"]["dqn"]["contenders"]
-    shown = {
-        **measured,
-        "cases": {"dqn": {**measured["cases"]["dqn"], "contenders": {
-            **facts, "sb3": {"absent": "not installed", "can": []}}}},
-    }  # fmt: skip
-    write_json(tmp_path / "steps.json", shown)
+    dqn = measured["cases"]["dqn"]
+    facts = {**dqn["contenders"], "sb3": {"absent": "not installed", "can": []}}
+    # DQN's figures under every name: each has its row
+    cases = {n: {**dqn, "case": asdict(CASES[n]), "contenders": facts} for n in CASES}
+    write_json(tmp_path / "steps.json", {**measured, "cases": cases})
     bench_page.write_page()
     text = (tmp_path / "performance.md").read_text(encoding="utf-8")
     assert "| dqn, 64-64, batch 64 | not installed |" in text
     assert "| dqn, CartPole-v1 | not installed |" in text
     assert "not measured, at most 1" in text
+    assert "| a2c, 64-64, rollout 16 x 8 |" in text
+    assert "| a3c, 64-64, rollout 16 x 1 |" in text
 
 
 def test_a_contender_that_fails_is_a_row() -> None:
